@@ -1,0 +1,1 @@
+"""Numba kernels: pure functions of a random generator and arrays, one formula each."""

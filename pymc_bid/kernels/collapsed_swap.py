@@ -1,0 +1,267 @@
+r"""Collapsed oblique swaps: exchange a column that is in for one that is out.
+
+Column :math:`j`, drawn uniformly among those that are in, and column :math:`i`, drawn with
+probability :math:`w_{ji} / Z_j(J)` among those that are out, share the companions
+:math:`S \subset J \setminus \{j\}`, drawn in a way symmetric in the two. With
+:math:`y'_S = y_S + \beta^{(j)} y_j` held, the weights of either column are integrated out, which
+leaves the marginals :math:`M_j(y'), M_i(y')` of `pymc_bid.kernels.oblique_row`. The swap is
+accepted with probability
+
+.. math::
+
+    \min\Bigl(1, \frac{\text{odds}_i\, M_i(y')\, Z_j(J)}{\text{odds}_j\, M_j(y')\, Z_i(J')}\Bigr),
+    \qquad Z_j(J) = \sum_{i' \notin J} w_{ji'}, \quad J' = J \setminus \{j\} \cup \{i\}
+
+and the weights of the column that is in afterwards are drawn given :math:`y'_S`. The number of
+columns that are in stays the same, so the move serves a fixed number as well as independent
+inclusion, where the prior odds of the two columns enter.
+"""
+
+import numpy as np
+from numba import njit
+
+from pymc_bid.kernels.oblique import (
+    draw_companions,
+    draw_index,
+    oblique_direction,
+    squared_correlation,
+)
+from pymc_bid.kernels.oblique_row import (
+    log_conditional_mass,
+    log_prior_mass,
+    oblique_conditional,
+    project_residual,
+    put_in_row,
+    shift_companions,
+    take_out_row,
+)
+
+
+@njit(cache=True, error_model="numpy")
+def swap_weight(gram, first, second):
+    """Return the symmetric weight with which two columns are proposed for each other.
+
+    The squared correlation finds the columns that can stand in for each other; the constant, which
+    adds up to one over all columns, lets every pair be proposed.
+    """
+    return squared_correlation(gram, first, second) + 1.0 / gram.shape[0]
+
+
+@njit(cache=True, error_model="numpy")
+def draw_pair(rng, state, gram, log_prior_odds, members, affinity):
+    """Draw a column that is in and one that is out, and the log ratio of proposing it and back.
+
+    Returns
+    -------
+    leaving, entering : int
+        -1, -1 if there is no such pair.
+    log_proposal_ratio : float
+        :math:`\\log Z_j(J) - \\log Z_i(J')`.
+    """
+    number_of_columns = state.shape[0]
+    number = 0
+    for column in range(number_of_columns):
+        if state[column] == 1 and np.isfinite(log_prior_odds[column]):
+            members[number] = column
+            number += 1
+    if number == 0:
+        return -1, -1, 0.0
+    leaving = members[int(rng.random() * number)]
+    number = 0
+    forward = 0.0
+    for column in range(number_of_columns):
+        if state[column] == 0 and np.isfinite(log_prior_odds[column]):
+            members[number] = column
+            affinity[number] = swap_weight(gram, leaving, column)
+            forward += affinity[number]
+            number += 1
+    if number == 0:
+        return -1, -1, 0.0
+    entering = members[draw_index(rng, affinity, number)]
+    backward = swap_weight(gram, entering, leaving)
+    for index in range(number):
+        if members[index] != entering:
+            backward += swap_weight(gram, entering, members[index])
+    return leaving, entering, np.log(forward) - np.log(backward)
+
+
+@njit(cache=True, error_model="numpy")
+def collapsed_swaps(
+    rng,
+    state,
+    weights,
+    residual_cross,
+    gram,
+    noise_variance,
+    mean,
+    precision,
+    lower,
+    upper,
+    log_prior_odds,
+    number_of_swaps,
+    companion_sizes,
+):
+    """Try swaps, each with the weights of the two columns and of their companions.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+    state : (N,) int array
+        Which columns are in; changed in place, with the same sum.
+    weights : (N, L) array
+        Changed in place. Rows of columns that are out hold, and keep, draws from the prior.
+    residual_cross : (N, L) array
+        Pool times residual, :math:`B^T (A - B diag(r) Y)`; changed in place.
+    gram : (N, N) array
+        Pool times pool, :math:`B^T B`.
+    noise_variance : float
+    mean, precision, lower, upper : (N, L) arrays
+        Truncated normal prior of the weights.
+    log_prior_odds : (N,) array
+        Logit of the prior inclusion probability, any constant for a fixed number of columns. Where
+        it is infinite the column is forced in or out and takes no part.
+    number_of_swaps : int
+    companion_sizes : int array
+        The number of companions of each swap is drawn uniformly from these numbers. Fewer take part
+        when fewer other columns are in.
+
+    Returns
+    -------
+    tried, accepted : int
+    """
+    number_of_columns, number_of_targets = weights.shape
+    prior = (mean, precision, lower, upper)
+    largest = companion_sizes.max()
+    members = np.empty(number_of_columns, np.int64)
+    affinity = np.empty(number_of_columns)
+    companions = np.empty(largest, np.int64)
+    factor = np.empty((largest, largest))
+    direction = np.empty((2, largest))
+    gram_direction = np.empty((2, number_of_columns))
+    shifted = np.empty((largest, number_of_targets))
+    projection = np.empty(number_of_targets)
+    conditional = np.empty((2, 4, number_of_targets))
+    tried = 0
+    accepted = 0
+    for _ in range(number_of_swaps):
+        leaving, entering, log_proposal_ratio = draw_pair(
+            rng, state, gram, log_prior_odds, members, affinity
+        )
+        if leaving < 0:
+            break
+        tried += 1
+        wanted = companion_sizes[int(rng.random() * companion_sizes.shape[0])]
+        size = draw_companions(
+            rng, state, gram, leaving, entering, wanted, members, affinity, companions
+        )
+        curvature = oblique_direction(
+            gram,
+            noise_variance,
+            precision,
+            leaving,
+            companions,
+            size,
+            factor,
+            direction[0],
+            gram_direction[0],
+        )
+        shift_companions(leaving, companions, size, direction[0], weights, True, shifted)
+        project_residual(
+            leaving,
+            companions,
+            size,
+            direction[0],
+            residual_cross,
+            curvature,
+            weights[leaving],
+            projection,
+        )
+        log_odds_leaving = log_prior_odds[leaving] + oblique_conditional(
+            leaving,
+            companions,
+            size,
+            direction[0],
+            curvature,
+            projection,
+            shifted,
+            noise_variance,
+            prior,
+            conditional[0],
+        )
+        log_odds_leaving -= log_prior_mass(leaving, prior)
+        log_odds_leaving += log_conditional_mass(conditional[0], -np.inf)
+
+        curvature = oblique_direction(
+            gram,
+            noise_variance,
+            precision,
+            entering,
+            companions,
+            size,
+            factor,
+            direction[1],
+            gram_direction[1],
+        )
+        overlap = gram_direction[0, entering]
+        for index in range(size):
+            overlap -= direction[1, index] * gram_direction[0, companions[index]]
+        project_residual(
+            entering,
+            companions,
+            size,
+            direction[1],
+            residual_cross,
+            overlap,
+            weights[leaving],
+            projection,
+        )
+        log_odds_entering = log_prior_odds[entering] + oblique_conditional(
+            entering,
+            companions,
+            size,
+            direction[1],
+            curvature,
+            projection,
+            shifted,
+            noise_variance,
+            prior,
+            conditional[1],
+        )
+        log_odds_entering -= log_prior_mass(entering, prior)
+        # The masses are the dear part, and can only lower the odds.
+        threshold = np.log(rng.random()) + log_odds_leaving - log_proposal_ratio
+        if log_odds_entering > threshold:
+            log_odds_entering += log_conditional_mass(
+                conditional[1], threshold - log_odds_entering
+            )
+        if log_odds_entering > threshold:
+            take_out_row(
+                rng,
+                leaving,
+                companions,
+                size,
+                gram_direction[0],
+                shifted,
+                weights,
+                residual_cross,
+                prior,
+            )
+            put_in_row(
+                rng,
+                entering,
+                companions,
+                size,
+                direction[1],
+                gram_direction[1],
+                conditional[1],
+                shifted,
+                False,
+                weights,
+                residual_cross,
+                prior,
+                projection,
+            )
+            state[leaving] = 0
+            state[entering] = 1
+            accepted += 1
+    return tried, accepted

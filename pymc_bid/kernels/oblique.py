@@ -1,0 +1,175 @@
+r"""Oblique directions: the geometry that collapsed flips and collapsed swaps share.
+
+When column :math:`j` of the pool goes in or out, the rows of a few *companions*
+:math:`S \subset J \setminus \{j\}` give way along a fixed direction :math:`\beta`. In the
+coordinates
+
+.. math:: (y_S, y_j) \to (y'_S = y_S + \beta y_j,\; u = y_j)
+
+whose Jacobian is one, row :math:`u` given :math:`y'_S` is a truncated normal: it can be integrated
+out to decide and drawn exactly to carry out (see `pymc_bid.kernels.oblique_row`).
+
+The companions and the direction must be the same before and after the move. They are therefore
+computed from the Gram matrix, the noise variance, the prior precision and the *other* active
+columns alone, never from the weights or from the state of the column that moves.
+"""
+
+import numpy as np
+from numba import njit
+
+# Relative to the diagonal of the Gram matrix; keeps the direction finite for identical columns.
+RELATIVE_RIDGE = 1e-12
+
+
+@njit(cache=True, error_model="numpy")
+def squared_correlation(gram, first, second):
+    """Return the squared (uncentred) correlation of two columns, zero if one of them is zero."""
+    scale = gram[first, first] * gram[second, second]
+    if not scale > 0.0:
+        return 0.0
+    return min(gram[first, second] ** 2 / scale, 1.0)
+
+
+@njit(cache=True, error_model="numpy")
+def draw_index(rng, affinity, number):
+    """Draw an index below `number` with probability proportional to `affinity`, -1 if all are 0."""
+    total = 0.0
+    for index in range(number):
+        total += affinity[index]
+    if not total > 0.0:
+        return -1
+    target = rng.random() * total
+    last = -1
+    for index in range(number):
+        if affinity[index] > 0.0:
+            last = index
+            target -= affinity[index]
+            if target < 0.0:
+                break
+    return last
+
+
+@njit(cache=True, error_model="numpy")
+def draw_companions(rng, state, gram, first, second, size, members, affinity, companions):
+    """Draw up to `size` companions among the active columns other than `first` and `second`.
+
+    They are drawn one after the other without replacement, with probability proportional to the
+    squared correlation with `first` plus, if it is another column, that with `second`: symmetric in
+    the two, as a swap needs it. A flip passes the same column twice.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+    state : (N,) int array
+    gram : (N, N) array
+    first, second : int
+        Columns that move; their own state is not looked at.
+    size : int
+        Number of companions wanted; fewer are drawn if there are fewer correlated active columns.
+    members : (N,) int array
+        Workspace.
+    affinity : (N,) array
+        Workspace.
+    companions : (size,) int array
+        Receives the companions.
+
+    Returns
+    -------
+    int
+        Number of companions drawn.
+    """
+    if size == 0:
+        return 0
+    number = 0
+    for other in range(state.shape[0]):
+        if state[other] == 1 and other != first and other != second:
+            members[number] = other
+            affinity[number] = squared_correlation(gram, first, other)
+            if second != first:
+                affinity[number] += squared_correlation(gram, second, other)
+            number += 1
+    drawn = 0
+    while drawn < size:
+        index = draw_index(rng, affinity, number)
+        if index < 0:
+            break
+        companions[drawn] = members[index]
+        affinity[index] = 0.0
+        drawn += 1
+    return drawn
+
+
+@njit(cache=True, error_model="numpy")
+def oblique_direction(
+    gram, noise_variance, precision, row, companions, size, factor, direction, gram_direction
+):
+    r"""Compute the direction along which the companions give way, and its image under the pool.
+
+    .. math:: \beta = (G_{SS} + \sigma^2 \bar\tau_S)^{-1} G_{Sj}, \qquad v = b_j - B_S \beta
+
+    with :math:`\bar\tau_s` the mean prior precision of row :math:`s`. Any :math:`\beta` gives an
+    exact move; this one makes the row that is integrated out nearly independent of :math:`y'_S`.
+
+    Parameters
+    ----------
+    gram : (N, N) array
+    noise_variance : float
+    precision : (N, L) array
+        Prior precision of the weights.
+    row : int
+        The column :math:`j` that moves.
+    companions : int array
+        The first `size` entries are :math:`S`.
+    size : int
+    factor : (size, size) array
+        Workspace.
+    direction : (size,) array
+        Receives :math:`\beta`.
+    gram_direction : (N,) array
+        Receives :math:`B^\top v`.
+
+    Returns
+    -------
+    float
+        :math:`v \cdot v`, never negative.
+    """
+    number_of_targets = precision.shape[1]
+    for first in range(size):
+        companion = companions[first]
+        mean_precision = 0.0
+        for target in range(number_of_targets):
+            mean_precision += precision[companion, target] / number_of_targets
+        diagonal = gram[companion, companion]
+        ridge = max(noise_variance * mean_precision, RELATIVE_RIDGE * diagonal)
+        # Cholesky factor row by row; forward substitution in the same pass.
+        for second in range(first + 1):
+            value = gram[companion, companions[second]]
+            if second == first:
+                value += ridge
+            for inner in range(second):
+                value -= factor[first, inner] * factor[second, inner]
+            if second == first:
+                # The pivot cannot fall below the ridge but by rounding.
+                factor[first, first] = np.sqrt(max(value, ridge))
+            else:
+                factor[first, second] = value / factor[second, second]
+        value = gram[companion, row]
+        for inner in range(first):
+            value -= factor[first, inner] * direction[inner]
+        direction[first] = value / factor[first, first]
+    for first in range(size - 1, -1, -1):
+        value = direction[first]
+        for inner in range(first + 1, size):
+            value -= factor[inner, first] * direction[inner]
+        direction[first] = value / factor[first, first]
+
+    for column in range(gram.shape[0]):
+        gram_direction[column] = gram[row, column]
+    for index in range(size):
+        companion = companions[index]
+        for column in range(gram.shape[0]):
+            gram_direction[column] -= direction[index] * gram[companion, column]
+    curvature = gram_direction[row]
+    for index in range(size):
+        curvature -= direction[index] * gram_direction[companions[index]]
+    return max(curvature, 0.0)

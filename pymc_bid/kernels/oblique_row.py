@@ -1,0 +1,275 @@
+r"""One row of weights in oblique coordinates: its conditional, its marginal, and its moves.
+
+With the companions :math:`S` and the direction :math:`\beta` of `pymc_bid.kernels.oblique`, the
+weights :math:`u_l` of row :math:`j` given :math:`y'_S = y_S + \beta u` are independent truncated
+normals, and the odds of the row being in against out, with :math:`u` integrated out, are
+
+.. math::
+
+    \log \text{odds} = \operatorname{logit} \pi_j + \sum_l \Bigl[
+        \tfrac12 \log \frac{\tau_{jl}}{t_l} + \frac{h_l^2}{2 t_l} - \tfrac12 \tau_{jl} \mu_{jl}^2
+        + \log \Delta\Phi(L_l, U_l; h_l / t_l, 1 / t_l)
+        - \log \Delta\Phi(a_{jl}, b_{jl}; \mu_{jl}, 1 / \tau_{jl}) \Bigr].
+
+Everywhere below `prior` is the tuple `(mean, precision, lower, upper)` of (N, L) arrays
+:math:`\mu, \tau, a, b`, and `companions`, `size`, `direction`, `gram_direction` and `curvature` are
+as in `pymc_bid.kernels.oblique.oblique_direction`.
+"""
+
+import numpy as np
+from numba import njit
+
+from pymc_bid.kernels.truncated_normal import draw_truncated_normal, log_interval_mass
+
+
+@njit(cache=True, error_model="numpy")
+def oblique_conditional(
+    row,
+    companions,
+    size,
+    direction,
+    curvature,
+    projection,
+    shifted,
+    noise_variance,
+    prior,
+    conditional,
+):
+    r"""Compute the truncated normals of one row of weights in the oblique coordinates.
+
+    .. math::
+
+        t_l &= v \cdot v / \sigma^2 + \tau_{jl} + \sum_{s \in S} \tau_{sl} \beta_s^2 \\
+        h_l &= v \cdot e_l / \sigma^2 + \tau_{jl} \mu_{jl}
+               + \sum_{s \in S} \tau_{sl} \beta_s (y'_{sl} - \mu_{sl}) \\
+        [L_l, U_l] &= [a_{jl}, b_{jl}]
+               \cap \{u : a_{sl} \le y'_{sl} - \beta_s u \le b_{sl}, s \in S\}
+
+    where :math:`e_l` is the residual of target :math:`l` without row :math:`j`, at :math:`y'`.
+
+    Parameters
+    ----------
+    row, companions, size, direction, curvature
+        See `pymc_bid.kernels.oblique.oblique_direction`.
+    projection : (L,) array
+        :math:`v \cdot e_l`.
+    shifted : (size, L) array
+        :math:`y'_S`.
+    noise_variance : float
+    prior : tuple of four (N, L) arrays
+    conditional : (4, L) array
+        Receives :math:`h/t`, :math:`t`, :math:`L` and :math:`U`.
+
+    Returns
+    -------
+    float
+        :math:`\tfrac12 \sum_l [\log(\tau_{jl}/t_l) + h_l^2/t_l - \tau_{jl} \mu_{jl}^2]`: the log
+        odds of in against out under even prior odds, but for the masses of the intervals.
+    """
+    mean, precision, lower, upper = prior
+    log_ratio = 0.0
+    for target in range(projection.shape[0]):
+        prior_precision = precision[row, target]
+        prior_mean = mean[row, target]
+        total = curvature / noise_variance + prior_precision
+        linear = projection[target] / noise_variance + prior_precision * prior_mean
+        left = lower[row, target]
+        right = upper[row, target]
+        for index in range(size):
+            companion = companions[index]
+            slope = direction[index]
+            value = shifted[index, target]
+            weight = precision[companion, target] * slope
+            total += weight * slope
+            linear += weight * (value - mean[companion, target])
+            if slope > 0.0:
+                left = max(left, (value - upper[companion, target]) / slope)
+                right = min(right, (value - lower[companion, target]) / slope)
+            elif slope < 0.0:
+                left = max(left, (value - lower[companion, target]) / slope)
+                right = min(right, (value - upper[companion, target]) / slope)
+            elif not lower[companion, target] <= value <= upper[companion, target]:
+                # Only in a swap: the companion gave way to the column that leaves, and nothing
+                # brings it back within its bounds.
+                left = np.inf
+        center = linear / total
+        conditional[0, target] = center
+        conditional[1, target] = total
+        conditional[2, target] = left
+        conditional[3, target] = right
+        log_ratio += 0.5 * (
+            np.log(prior_precision / total)
+            + linear * center
+            - prior_precision * prior_mean * prior_mean
+        )
+    return log_ratio
+
+
+@njit(cache=True, error_model="numpy")
+def log_prior_mass(row, prior):
+    """Sum, over the targets, the log mass that the parent normal of a row has within its bounds."""
+    mean, precision, lower, upper = prior
+    total = 0.0
+    value = 0.0
+    for target in range(mean.shape[1]):
+        # A prior shared by all targets, the common case, is evaluated once.
+        if (
+            target == 0
+            or mean[row, target] != mean[row, target - 1]
+            or precision[row, target] != precision[row, target - 1]
+            or lower[row, target] != lower[row, target - 1]
+            or upper[row, target] != upper[row, target - 1]
+        ):
+            value = log_interval_mass(
+                mean[row, target], precision[row, target], lower[row, target], upper[row, target]
+            )
+        total += value
+    return total
+
+
+@njit(cache=True, error_model="numpy")
+def log_conditional_mass(conditional, enough):
+    """Sum, over the targets, the log mass of the intervals of `conditional`.
+
+    Stops once the sum is below `enough`. Every term is at most zero, so it would stay there, and
+    the caller, who draws the uniform number of the decision beforehand, needs to know no more.
+    """
+    total = 0.0
+    for target in range(conditional.shape[1]):
+        left = conditional[2, target]
+        right = conditional[3, target]
+        if left == -np.inf and right == np.inf:
+            continue
+        if not left < right:
+            return -np.inf
+        total += log_interval_mass(conditional[0, target], conditional[1, target], left, right)
+        if total < enough:
+            break
+    return total
+
+
+@njit(cache=True, error_model="numpy")
+def shift_companions(row, companions, size, direction, weights, active, shifted):
+    r"""Write :math:`y'_S = y_S + \beta y_j` into `shifted`, just :math:`y_S` if not active."""
+    for index in range(size):
+        companion = companions[index]
+        slope = direction[index] if active else 0.0
+        for target in range(weights.shape[1]):
+            shifted[index, target] = weights[companion, target] + slope * weights[row, target]
+
+
+@njit(cache=True, error_model="numpy")
+def project_residual(
+    row, companions, size, direction, residual_cross, overlap, removed, projection
+):
+    r"""Project the residual, with a row of weights taken out, onto the oblique direction.
+
+    .. math:: v \cdot e_l = P_{jl} - \sum_{s \in S} \beta_s P_{sl} + (v \cdot v') u'_l
+
+    where :math:`v'` and :math:`u'` are the direction and the weights of the row taken out.
+
+    Parameters
+    ----------
+    row, companions, size, direction
+        See `pymc_bid.kernels.oblique.oblique_direction`.
+    residual_cross : (N, L) array
+    overlap : float
+        :math:`v \cdot v'`, zero if no row is taken out.
+    removed : (L,) array
+        :math:`u'`.
+    projection : (L,) array
+        Receives :math:`v \cdot e_l`.
+    """
+    for target in range(projection.shape[0]):
+        projection[target] = residual_cross[row, target] + overlap * removed[target]
+    for index in range(size):
+        companion = companions[index]
+        slope = direction[index]
+        for target in range(projection.shape[0]):
+            projection[target] -= slope * residual_cross[companion, target]
+
+
+@njit(cache=True, error_model="numpy")
+def is_within_bounds(companions, size, shifted, prior):
+    """Tell whether the companions could keep the shifted weights with the row taken out."""
+    _, _, lower, upper = prior
+    for index in range(size):
+        companion = companions[index]
+        for target in range(shifted.shape[1]):
+            value = shifted[index, target]
+            if not lower[companion, target] <= value <= upper[companion, target]:
+                return False
+    return True
+
+
+@njit(cache=True, error_model="numpy")
+def add_to_residual_cross(residual_cross, gram_direction, amount):
+    """Add the outer product of `gram_direction` and `amount` to `residual_cross`, in place."""
+    for column in range(residual_cross.shape[0]):
+        factor = gram_direction[column]
+        for target in range(residual_cross.shape[1]):
+            residual_cross[column, target] += factor * amount[target]
+
+
+@njit(cache=True, error_model="numpy")
+def take_out_row(
+    rng, row, companions, size, gram_direction, shifted, weights, residual_cross, prior
+):
+    """Take an active row out: companions keep the shifted weights, the row gets a prior draw."""
+    mean, precision, lower, upper = prior
+    add_to_residual_cross(residual_cross, gram_direction, weights[row])
+    for index in range(size):
+        companion = companions[index]
+        for target in range(weights.shape[1]):
+            weights[companion, target] = shifted[index, target]
+    for target in range(weights.shape[1]):
+        weights[row, target] = draw_truncated_normal(
+            rng,
+            mean[row, target],
+            precision[row, target],
+            lower[row, target],
+            upper[row, target],
+        )
+
+
+@njit(cache=True, error_model="numpy")
+def put_in_row(
+    rng,
+    row,
+    companions,
+    size,
+    direction,
+    gram_direction,
+    conditional,
+    shifted,
+    active,
+    weights,
+    residual_cross,
+    prior,
+    change,
+):
+    """Draw a row from its conditional, let the companions give way, and update the residual.
+
+    An `active` row is redrawn, one that is not enters. `change` is a workspace of length L.
+    """
+    _, _, lower, upper = prior
+    for target in range(weights.shape[1]):
+        before = weights[row, target] if active else 0.0
+        after = before
+        left = conditional[2, target]
+        right = conditional[3, target]
+        # Rounding can close the interval around the present value, which then stays.
+        if left < right:
+            after = draw_truncated_normal(
+                rng, conditional[0, target], conditional[1, target], left, right
+            )
+            after = min(max(after, lower[row, target]), upper[row, target])
+        weights[row, target] = after
+        change[target] = before - after
+        for index in range(size):
+            companion = companions[index]
+            value = shifted[index, target] - direction[index] * after
+            # Within the bounds up to rounding, by the choice of the interval: clamp the last bit.
+            value = min(max(value, lower[companion, target]), upper[companion, target])
+            weights[companion, target] = value
+    add_to_residual_cross(residual_cross, gram_direction, change)

@@ -1,0 +1,84 @@
+"""Gibbs sweep over the weights Y, column by column and without the rows of the data."""
+
+import numpy as np
+from numba import njit
+
+from pymc_bid.kernels.truncated_normal import draw_truncated_normal
+
+
+@njit(cache=True, error_model="numpy")
+def sweep_weights(
+    rng, active, weights, gram, cross, noise_variance, mean, precision, lower, upper
+):
+    """Draw every weight once from its full conditional, in place.
+
+    With x_k = r_k b_k the conditional of one weight is the truncated normal
+
+        y_kl | . ~ GTN(m, 1/t, lower, upper)
+        t = x_k·x_k / σ² + τ_kl
+        m = ( x_k·(a_l - Σ_{j≠k} x_j y_jl) / σ² + τ_kl μ_kl ) / t
+
+    The columns of Y are independent given (r, σ²). For column l only the K numbers
+    c_k = b_k·(a_l - Σ_j x_j y_jl) are carried along, so the sweep costs O(K²L), whatever the
+    number of rows of the data. Rows that are off have x_k = 0: the formula is then the prior.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+    active : int64 array (K,)
+        The chosen columns J, ascending.
+    weights : float64 array (N, L)
+        Updated in place.
+    gram, cross : float64 arrays (N, N) and (N, L)
+        BᵀB and BᵀA.
+    noise_variance : float
+    mean, precision, lower, upper : float64 arrays (N, L)
+        Parameters of the prior; broadcast views are welcome.
+    """
+    number_active = active.size
+    rows, columns = weights.shape
+    inactive = np.ones(rows, dtype=np.bool_)
+    gram_active = np.empty((number_active, number_active))
+    for i in range(number_active):
+        inactive[active[i]] = False
+        for j in range(number_active):
+            gram_active[i, j] = gram[active[i], active[j]]
+    fitted = np.empty(number_active)
+    projection = np.empty(number_active)
+
+    for column in range(columns):
+        for i in range(number_active):
+            fitted[i] = weights[active[i], column]
+            projection[i] = cross[active[i], column]
+        for i in range(number_active):
+            value = fitted[i]
+            for j in range(number_active):
+                projection[j] -= gram_active[i, j] * value
+        for i in range(number_active):
+            row = active[i]
+            information = gram_active[i, i] / noise_variance
+            prior_precision = precision[row, column]
+            total = information + prior_precision
+            linear = (projection[i] + gram_active[i, i] * fitted[i]) / noise_variance
+            drawn = draw_truncated_normal(
+                rng,
+                (linear + prior_precision * mean[row, column]) / total,
+                total,
+                lower[row, column],
+                upper[row, column],
+            )
+            change = drawn - fitted[i]
+            fitted[i] = drawn
+            for j in range(number_active):
+                projection[j] -= gram_active[i, j] * change
+            weights[row, column] = drawn
+    for row in range(rows):
+        if inactive[row]:
+            for column in range(columns):
+                weights[row, column] = draw_truncated_normal(
+                    rng,
+                    mean[row, column],
+                    precision[row, column],
+                    lower[row, column],
+                    upper[row, column],
+                )

@@ -1,0 +1,234 @@
+"""A Gibbs sampler around the collapsed kernels, small enough to be checked by reading it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+
+from pymc_bid.kernels.collapsed_flip import collapsed_flip_sweep
+from pymc_bid.kernels.collapsed_swap import collapsed_swaps
+from pymc_bid.kernels.truncated_normal import draw_truncated_normal
+from tests.reference.enumeration import total_variation
+from tests.reference.monte_carlo import assert_means_agree
+
+
+@dataclass
+class Problem:
+    """Data, prior and known noise variance; every field of the prior may be a scalar."""
+
+    pool: np.ndarray
+    target: np.ndarray
+    noise_variance: float = 1.0
+    mean: np.ndarray | float = 0.0
+    precision: np.ndarray | float = 1.0
+    lower: np.ndarray | float = -1.0
+    upper: np.ndarray | float = 1.0
+    log_prior_odds: np.ndarray | float = 0.0
+
+    @property
+    def shape(self):
+        return self.pool.shape[1], self.target.shape[1]
+
+    @property
+    def prior(self):
+        """Read-only broadcast views, as the steps pass them."""
+        fields = (self.mean, self.precision, self.lower, self.upper)
+        return tuple(np.broadcast_to(np.asarray(field, float), self.shape) for field in fields)
+
+    @property
+    def odds(self):
+        return np.array(np.broadcast_to(np.asarray(self.log_prior_odds, float), self.shape[:1]))
+
+    def residual_cross(self, state, weights):
+        return self.pool.T @ (self.target - (self.pool * state) @ weights)
+
+    def draw_weights(self, rng):
+        return _draw_prior(rng, *self.prior)
+
+
+@njit
+def _draw_prior(rng, mean, precision, lower, upper):
+    weights = np.empty(mean.shape)
+    for row in range(mean.shape[0]):
+        for target in range(mean.shape[1]):
+            weights[row, target] = draw_truncated_normal(
+                rng,
+                mean[row, target],
+                precision[row, target],
+                lower[row, target],
+                upper[row, target],
+            )
+    return weights
+
+
+@njit
+def _weight_sweep(rng, state, weights, residual_cross, gram, noise_variance, prior):
+    """Draw every weight of the active rows given all others: the formula of the model."""
+    mean, precision, lower, upper = prior
+    for row in range(weights.shape[0]):
+        if state[row] == 0:
+            continue
+        for target in range(weights.shape[1]):
+            before = weights[row, target]
+            total = gram[row, row] / noise_variance + precision[row, target]
+            linear = (residual_cross[row, target] + gram[row, row] * before) / noise_variance
+            linear += precision[row, target] * mean[row, target]
+            after = draw_truncated_normal(
+                rng, linear / total, total, lower[row, target], upper[row, target]
+            )
+            weights[row, target] = after
+            residual_cross[:, target] -= gram[:, row] * (after - before)
+
+
+@njit
+def _chain(
+    rng,
+    state,
+    weights,
+    pool,
+    target,
+    noise_variance,
+    prior,
+    log_prior_odds,
+    iterations,
+    flips,
+    number_of_swaps,
+    weight_sweeps,
+    companion_sizes,
+):
+    mean, precision, lower, upper = prior
+    gram = np.ascontiguousarray(pool.T) @ pool
+    states = np.empty((iterations, state.shape[0]), np.int64)
+    trace = np.empty((iterations, *weights.shape))
+    accepted = 0
+    for iteration in range(iterations):
+        fitted = (pool * state) @ weights
+        residual_cross = np.ascontiguousarray(pool.T) @ (target - fitted)
+        if flips:
+            accepted += collapsed_flip_sweep(
+                rng,
+                state,
+                weights,
+                residual_cross,
+                gram,
+                noise_variance,
+                mean,
+                precision,
+                lower,
+                upper,
+                log_prior_odds,
+                companion_sizes,
+            )[1]
+        if number_of_swaps > 0:
+            accepted += collapsed_swaps(
+                rng,
+                state,
+                weights,
+                residual_cross,
+                gram,
+                noise_variance,
+                mean,
+                precision,
+                lower,
+                upper,
+                log_prior_odds,
+                number_of_swaps,
+                companion_sizes,
+            )[1]
+        for _ in range(weight_sweeps):
+            _weight_sweep(rng, state, weights, residual_cross, gram, noise_variance, prior)
+        states[iteration] = state
+        trace[iteration] = weights
+    return states, trace, accepted
+
+
+def run_chain(
+    problem,
+    seed,
+    iterations,
+    *,
+    state=None,
+    flips=True,
+    number_of_swaps=0,
+    weight_sweeps=1,
+    companion_sizes=(0, 1, 3),
+):
+    """Run flips and swaps, then sweeps over the active weights; no burn-in is thrown away.
+
+    Returns
+    -------
+    states : (iterations, N) array
+    weights : (iterations, N, L) array
+    accepted : int
+    """
+    rng = np.random.default_rng(seed)
+    # Contiguous here and broadcast in the tests of rounding: both are compiled and work.
+    prior = tuple(np.array(field) for field in problem.prior)
+    if state is None:
+        state = rng.integers(0, 2, problem.shape[0])
+    return _chain(
+        rng,
+        np.array(state, np.int64),
+        problem.draw_weights(rng),
+        np.ascontiguousarray(problem.pool, float),
+        np.ascontiguousarray(problem.target, float),
+        float(problem.noise_variance),
+        prior,
+        problem.odds,
+        iterations,
+        flips,
+        number_of_swaps,
+        weight_sweeps,
+        np.array(companion_sizes, np.int64),
+    )
+
+
+def assert_visits_agree(exact, states, label=""):
+    """Fail unless visit frequencies are the exact probabilities: in total, and state by state."""
+    listed = np.array(list(exact))
+    visited = np.all(states[:, None, :] == listed, axis=2)
+    assert np.all(visited.any(axis=1)), f"{label}: a state of probability zero was visited"
+    probability = np.array(list(exact.values()))
+    # Batch means of a state that is hardly ever visited are no normal numbers.
+    common = probability > 2e-3
+    assert_means_agree(
+        visited[:, common], np.tile(probability[common], (50, 1)), alpha=1e-5, label=label
+    )
+    assert total_variation(exact, states) <= 0.01, label
+
+
+def awkward_problems():
+    """Problems on which rounding has every chance to break a constraint; all of them bounded."""
+    rng = np.random.default_rng(7)
+    base = rng.normal(size=(9, 3))
+    signed_copies = np.hstack([base, -base, base])
+    nearly_singular = np.hstack([base, base @ rng.normal(size=(3, 5)) + 1e-9])
+    with_zeros = np.hstack([base, np.zeros((9, 2))])
+    problems = {}
+    for name, pool in {
+        "signed copies": signed_copies,
+        "nearly singular": nearly_singular,
+        "zero columns": with_zeros,
+        "one column": base[:, :1],
+        "huge entries": 1e6 * base,
+    }.items():
+        for noise_variance in (1.0, 1e-6, 1e-12):
+            problems[f"{name}, noise variance {noise_variance}"] = Problem(
+                pool, pool if pool.shape[1] > 1 else base, noise_variance
+            )
+    problems["bounds without zero"] = Problem(base, base.copy(), 1e-3, lower=0.25, upper=2.0)
+    problems["bounds at the mean"] = Problem(base, base.copy(), 1e-3, mean=5.0, precision=1e4)
+    return problems
+
+
+def assert_sound(problem, state, weights, residual_cross, label=""):
+    """Fail if a weight is out of bounds or the residual as tracked is not the residual."""
+    _, _, lower, upper = problem.prior
+    assert np.all(np.isfinite(weights)), label
+    assert np.all((lower <= weights) & (weights <= upper)), label
+    assert np.all((state == 0) | (state == 1)), label
+    expected = problem.residual_cross(state, weights)
+    scale = np.abs(problem.pool.T @ problem.target).max()
+    np.testing.assert_allclose(residual_cross, expected, rtol=0, atol=1e-8 * scale, err_msg=label)
