@@ -1,0 +1,209 @@
+"""An interpolative decomposition found in a PyMC model: its data and its values at a point."""
+
+from typing import NamedTuple
+from weakref import WeakKeyDictionary, WeakSet
+
+import numpy as np
+import pytensor.tensor as pt
+from numpy.typing import NDArray
+from pymc.distributions.continuous import TruncatedNormalRV
+from pymc.model import Model
+from pytensor.graph.basic import Variable
+
+from pymc_bid.graph.roles import Roles, pool_from_mean, read_roles
+from pymc_bid.graph.structure import children, data_containers
+from pymc_bid.graph.values import Entry, Point, Quantities
+from pymc_bid.regression import Regression, reduce_regression
+
+
+class WeightPrior(NamedTuple):
+    """Parameters of the weights' prior, each a read-only (N, L) view."""
+
+    mean: NDArray[np.float64]
+    precision: NDArray[np.float64]
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+
+
+class Decomposition:
+    """What the steps need of a model A ~ Normal(B·diag(r)·Y, σ²), read from its graph.
+
+    Attributes
+    ----------
+    roles : Roles
+        The random variables concerned.
+    state, weights, noise, hyperparameters : Entry or None
+        Their entries in a sampler's point.
+    """
+
+    def __init__(self, likelihood: Variable, model: Model):
+        self.roles = roles = read_roles(likelihood, model)
+        self.state = Entry(roles.state, model)
+        self.weights = Entry(roles.weights, model)
+        self.noise = None if roles.noise is None else Entry(roles.noise, model)
+        self.hyperparameters = (
+            None if roles.hyperparameters is None else Entry(roles.hyperparameters, model)
+        )
+        parameters = _parameters(roles.weights)
+        self._bounds = Quantities(
+            parameters[2:]
+            if isinstance(roles.weights.owner.op, TruncatedNormalRV)
+            else [pt.constant(-np.inf), pt.constant(np.inf)],
+            model,
+        )
+        self._location = Quantities(parameters[:2], model)
+        self._scale = Quantities([_parameters(likelihood)[1]], model)
+        self._hyperprior = (
+            None
+            if roles.hyperparameters is None
+            else Quantities(_parameters(roles.hyperparameters)[:4], model)
+        )
+        self._noise_prior = (
+            None if roles.noise is None else Quantities(_parameters(roles.noise), model)
+        )
+        self._inclusion = (
+            None if roles.fixed_size else Quantities(_parameters(roles.state), model)
+        )
+        self._read_pool = pool_from_mean(roles)
+        target = model.rvs_to_values[likelihood]
+        self._target = Quantities([target], model)
+        self._size = int(roles.state.shape[0].eval())
+        mean = _parameters(likelihood)[0]
+        self._containers = list(dict.fromkeys([*data_containers(target), *data_containers(mean)]))
+        self._seen: list[np.ndarray] = []
+        self._regression: Regression | None = None
+        self._fixed_prior: WeightPrior | None = None
+        self.regression()
+
+    def regression(self) -> Regression:
+        """Return the data, read again if a `pm.Data` container was given new values."""
+        seen = [container.get_value(borrow=True) for container in self._containers]
+        unchanged = all(old is new for old, new in zip(self._seen, seen, strict=False))
+        if self._regression is None or not unchanged:
+            target = np.asarray(self._target({})[0], dtype=np.float64)
+            self._regression = reduce_regression(self._read_pool(target, self._size), target)
+            self._seen = seen
+        return self._regression
+
+    def noise_variance(self, point: Point) -> float:
+        """σ² at a point, whatever its prior."""
+        if self.noise is not None:
+            return float(self.noise.read(point))
+        return float(self._scale(point)[0].item() ** 2)
+
+    def noise_prior(self, point: Point) -> tuple[float, float]:
+        """Shape and scale of the inverse gamma prior of σ²."""
+        shape, scale = self._noise_prior(point)
+        return float(shape), float(scale)
+
+    def weight_prior(self, point: Point) -> WeightPrior:
+        """Return the parameters of the prior of Y at a point."""
+        shape = self.regression().cross.shape
+        if self._fixed_prior is not None and self._fixed_prior.mean.shape == shape:
+            return self._fixed_prior
+        if self.hyperparameters is not None:
+            mean_precision = self.hyperparameters.read(point)
+            mean, precision = mean_precision[..., 0], mean_precision[..., 1]
+        else:
+            mean, scale = self._location(point)
+            precision = np.asarray(scale, dtype=np.float64) ** -2.0
+        prior = WeightPrior(*(_view(x, shape) for x in (mean, precision, *self._bounds(point))))
+        if self._location.fixed and self._bounds.fixed:
+            self._fixed_prior = prior
+        return prior
+
+    def hyperprior(self, point: Point) -> tuple[NDArray[np.float64], ...]:
+        """μ_μ, τ_μ, α_t, β_t of the GTNSNG prior, each a read-only (N, L) view."""
+        shape = self.regression().cross.shape
+        return tuple(_view(value, shape) for value in self._hyperprior(point))
+
+    def log_prior_odds(self, point: Point) -> NDArray[np.float64]:
+        """Return the log odds of each column being chosen, given the others, before the data.
+
+        They are even where the number of chosen columns is fixed.
+        """
+        if self._inclusion is None:
+            return np.zeros(self._size)
+        probability = np.asarray(self._inclusion(point)[0], dtype=np.float64)
+        with np.errstate(divide="ignore"):
+            odds = np.log(probability) - np.log1p(-probability)
+        return np.array(np.broadcast_to(odds, (self._size,)))
+
+
+_found: WeakKeyDictionary[Model, tuple[tuple[Variable, ...], list[Decomposition]]] = (
+    WeakKeyDictionary()
+)
+_remembered: WeakSet[Model] = WeakSet()
+
+
+def remember(model: Model) -> None:
+    """Let `models_of` find a model outside its context."""
+    _remembered.add(model)
+
+
+def models_of(variable: Variable) -> list[Model]:
+    """Models that `variable` may be a free variable of: the one in context, or one remembered.
+
+    PyMC asks a step method whether it is competent for a variable and does not say of which model.
+    """
+    context = Model.get_context(error_if_none=False)
+    candidates = [*([] if context is None else [context]), *_remembered]
+    return [model for model in candidates if variable in model.free_RVs]
+
+
+def find_decompositions(model: Model) -> list[Decomposition]:
+    """Return every decomposition in a model; parts of it that are not one are left out."""
+    variables = (*model.basic_RVs, *model.potentials)
+    known = _found.get(model)
+    if known is not None and known[0] == variables:
+        return known[1]
+    decompositions = []
+    for likelihood in model.observed_RVs:
+        try:
+            decompositions.append(Decomposition(likelihood, model))
+        except (TypeError, ValueError):
+            continue
+    _found[model] = (variables, decompositions)
+    return decompositions
+
+
+def decomposition_of(variable: Variable, model: Model) -> Decomposition:
+    """Return the decomposition that `variable` belongs to.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If there is none, naming the variable and what would be needed.
+    """
+    for decomposition in find_decompositions(model):
+        roles = decomposition.roles
+        if variable in (roles.state, roles.weights, roles.noise, roles.hyperparameters):
+            return decomposition
+    observed = [v for v in _descendants(variable, model) if v in model.observed_RVs]
+    if not observed:
+        raise TypeError(
+            f"{variable.name} enters no observed variable; it needs to be part of "
+            "A ~ Normal((B * r) @ Y, σ²) with A observed."
+        )
+    # Reading again, now to hear why it is not a decomposition.
+    decomposition = Decomposition(observed[0], model)
+    raise TypeError(
+        f"{variable.name} is neither the state vector, nor the weights, nor an inverse gamma noise "
+        f"variance σ² with scale sqrt(σ²), nor the GTNSNG hyperparameters of "
+        f"{decomposition.roles.likelihood.name}."
+    )
+
+
+def _descendants(variable: Variable, model: Model) -> list[Variable]:
+    found = children(variable, model)
+    for child in found:
+        found.extend(v for v in children(child, model) if v not in found)
+    return found
+
+
+def _parameters(variable: Variable) -> list[Variable]:
+    return list(variable.owner.op.dist_params(variable.owner))
+
+
+def _view(values, shape) -> NDArray[np.float64]:
+    return np.broadcast_to(np.asarray(values, dtype=np.float64), shape)

@@ -1,0 +1,68 @@
+"""Values of model expressions at a sampler's point, and back."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytensor
+from pymc.model import Model
+from pymc.pytensorf import inputvars
+from pytensor.graph.basic import Variable
+
+from pymc_bid.graph.structure import INTERPRETED, is_fixed
+
+Point = dict[str, np.ndarray]
+
+
+class Quantities:
+    """Numerical values of expressions that may depend on any variable of the model."""
+
+    def __init__(self, expressions: Sequence[Variable], model: Model):
+        expressions = model.replace_rvs_by_values(list(expressions))
+        inputs = inputvars(expressions)
+        self._names = [variable.name for variable in inputs]
+        self._function = pytensor.function(
+            inputs, expressions, mode=INTERPRETED, on_unused_input="ignore"
+        )
+        self.fixed = not inputs and all(is_fixed(expression) for expression in expressions)
+        self._values = self._function() if self.fixed else None
+
+    def __call__(self, point: Point) -> list[np.ndarray]:
+        """Return the values at `point`; they must not be written to."""
+        if self._values is not None:
+            return self._values
+        return self._function(*[point[name] for name in self._names])
+
+
+class Entry:
+    """One random variable's entry in a sampler's point, with the model's transform undone."""
+
+    def __init__(self, variable: Variable, model: Model):
+        value = model.rvs_to_values[variable]
+        transform = model.rvs_to_transforms[variable]
+        self.name = value.name
+        self._dtype = value.dtype
+        self._own_dtype = np.int64 if np.dtype(variable.dtype).kind in "iub" else np.float64
+        self._transformed = transform is not None
+        if self._transformed:
+            self._backward = Quantities([variable], model)
+            raw = variable.type()
+            forward = transform.forward(raw, *variable.owner.inputs)
+            (forward,) = model.replace_rvs_by_values([forward])
+            inputs = [v for v in inputvars([forward]) if v is not raw]
+            self._names = [v.name for v in inputs]
+            self._forward = pytensor.function(
+                [raw, *inputs], forward, mode=INTERPRETED, on_unused_input="ignore"
+            )
+
+    def read(self, point: Point) -> np.ndarray:
+        """Return the variable's own value; it must not be written to."""
+        value = self._backward(point)[0] if self._transformed else point[self.name]
+        return np.asarray(value, dtype=self._own_dtype)
+
+    def write(self, value: np.ndarray, point: Point) -> Point:
+        """Return a new point with this variable set to `value`, every key in its place."""
+        if self._transformed:
+            value = self._forward(value, *[point[name] for name in self._names])
+        changed = dict(point)
+        changed[self.name] = np.asarray(value, dtype=self._dtype)
+        return changed
