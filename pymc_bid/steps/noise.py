@@ -1,0 +1,58 @@
+"""The step for the noise variance σ²."""
+
+from typing import ClassVar
+
+import numpy as np
+
+from pymc_bid.graph.roles import require_only_child
+from pymc_bid.kernels.residual import residual_sum_of_squares
+from pymc_bid.steps.base import DecompositionStep, active_columns
+
+
+class NoiseStep(DecompositionStep):
+    """Draw the noise variance from its inverse gamma conditional.
+
+        σ² | · ~ InverseGamma(α_σ + ML/2, β_σ + SSE/2)
+
+    Serves `pm.InverseGamma` variances whose square root is the likelihood's scale.
+
+    Parameters
+    ----------
+    vars : random variable
+        The noise variance.
+    warm_up : bool
+        While tuning, hold the variance above a floor that falls.
+    """
+
+    name = "bid_noise"
+    statistics: ClassVar = {}
+
+    def __init__(self, vars, *, warm_up=True, **arguments):
+        super().__init__(vars, **arguments)
+        self.warm_up = warm_up
+
+    @classmethod
+    def claimed(cls, decomposition, model):
+        """σ²."""
+        roles = decomposition.roles
+        if roles.noise is None:
+            raise TypeError(
+                f"The scale of {roles.likelihood.name} is not the square root of a pm.InverseGamma "
+                "variance; give its variables one of PyMC's samplers by `step=`."
+            )
+        require_only_child(roles.noise, roles.likelihood, model)
+        return [roles.noise]
+
+    def step(self, point):
+        """Draw σ² once."""
+        decomposition = self.decomposition
+        data = decomposition.regression()
+        active = active_columns(decomposition.state.read(point))
+        squares = residual_sum_of_squares(
+            active, decomposition.weights.read(point), data.basis, data.target
+        )
+        shape, scale = decomposition.noise_prior(point)
+        drawn = (scale + squares / 2) / self.rng.standard_gamma(shape + data.entries / 2)
+        # A variance of zero has no likelihood; the smallest normal number has.
+        drawn = max(drawn, np.finfo(np.float64).tiny)
+        return decomposition.noise.write(drawn, point), self.report()

@@ -1,0 +1,74 @@
+"""The step for the weights Y and, in GBTN, their hyperparameters."""
+
+from typing import ClassVar
+
+import numpy as np
+
+from pymc_bid.graph.roles import require_only_child
+from pymc_bid.kernels.hierarchy import sweep_hyperparameters
+from pymc_bid.kernels.residual import residual_sum_of_squares
+from pymc_bid.kernels.weights import sweep_weights
+from pymc_bid.steps.base import DecompositionStep, active_columns
+
+
+class WeightStep(DecompositionStep):
+    """Gibbs sweeps over the weights and, in GBTN, over (μ, τ) of each weight.
+
+    Serves weights with a `pm.TruncatedNormal` or `pm.Normal` prior, whose parameters may depend on
+    other variables of the model. If they are a `GTNSNG` variable it is updated here as well.
+
+    Parameters
+    ----------
+    vars : random variable or list of random variables
+        The weights; a GTNSNG variable above them is included whether named or not.
+    nu : int, optional
+        Number of sweeps per step, the paper's critical steps ν. 5 if the number of columns is
+        found from the data, 1 if it is fixed.
+    """
+
+    name = "bid_weights"
+    statistics: ClassVar = {"nu": np.int64, "sse": np.float64, "mse": np.float64}
+
+    def __init__(self, vars, *, nu=None, **arguments):
+        super().__init__(vars, **arguments)
+        if nu is None:
+            nu = 1 if self.decomposition.roles.fixed_size else 5
+        if isinstance(nu, bool) or int(nu) != nu or nu < 1:
+            raise ValueError(f"nu must be a positive integer, got {nu!r}.")
+        self.nu = int(nu)
+
+    @classmethod
+    def claimed(cls, decomposition, model):
+        """Y, and the GTNSNG variable that holds its means and precisions."""
+        roles = decomposition.roles
+        require_only_child(roles.weights, roles.likelihood, model)
+        if roles.hyperparameters is None:
+            return [roles.weights]
+        require_only_child(roles.hyperparameters, roles.weights, model)
+        return [roles.weights, roles.hyperparameters]
+
+    def step(self, point):
+        """Sweep ν times."""
+        decomposition = self.decomposition
+        data = decomposition.regression()
+        active = active_columns(decomposition.state.read(point))
+        weights = np.array(decomposition.weights.read(point), order="C")
+        noise_variance = decomposition.noise_variance(point)
+        hierarchical = decomposition.hyperparameters is not None
+        prior = decomposition.weight_prior(point)
+        if hierarchical:
+            hyperprior = decomposition.hyperprior(point)
+            mean_precision = np.array(decomposition.hyperparameters.read(point), order="C")
+            prior = prior._replace(mean=mean_precision[..., 0], precision=mean_precision[..., 1])
+        for _ in range(self.nu):
+            sweep_weights(
+                self.rng, active, weights, data.gram, data.cross, noise_variance, *prior
+            )
+            if hierarchical:
+                sweep_hyperparameters(self.rng, mean_precision, weights, *hyperprior)
+        squares = residual_sum_of_squares(active, weights, data.basis, data.target)
+        if hierarchical:
+            point = decomposition.hyperparameters.write(mean_precision, point)
+        # Written last: a transform of the weights may depend on the hyperparameters.
+        point = decomposition.weights.write(weights, point)
+        return point, self.report(nu=self.nu, sse=squares, mse=squares / data.entries)

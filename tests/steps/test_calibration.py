@@ -1,0 +1,70 @@
+"""Simulation-based calibration through pm.sample, step assignment included."""
+
+import numpy as np
+import pymc as pm
+import pytest
+
+import pymc_bid as bid
+from tests.reference.monte_carlo import assert_uniform_ranks, randomised_rank
+
+CASES = [(name, k) for name in ("gbt", "gbtn") for k in (None, 2)]
+RANKED_DRAWS = 19
+
+
+def summaries(draws):
+    """One row per draw: what is ranked."""
+    r, sigma2, Y = draws["r"], draws["sigma2"], draws["Y"]
+    columns = [r.sum(axis=1), r[:, 0], sigma2, Y[:, 0, 0], np.abs(Y[:, 1, 1]) * r[:, 1]]
+    if "mu_tau" in draws:
+        columns += list(draws["mu_tau"][:, 0, 0].T)
+    return np.column_stack(columns)
+
+
+def check(name, k, simulations, thinning, options):
+    rng = np.random.default_rng(11)
+    pool = rng.normal(size=(4, 3))
+    model = getattr(bid, name)(
+        np.zeros((4, 2)), k=k, pool=pool, alpha_sigma=4.0, beta_sigma=3.0
+    )
+    names = ["r", "sigma2", "Y", *(["mu_tau"] if name == "gbtn" else [])]
+    with model:
+        truths = pm.draw([model[v] for v in names], draws=simulations, random_seed=1)
+    ranks = []
+    for simulation in range(simulations):
+        truth = {v: drawn[simulation] for v, drawn in zip(names, truths, strict=True)}
+        mean = (pool * truth["r"]) @ truth["Y"]
+        noise = np.sqrt(truth["sigma2"]) * rng.normal(size=mean.shape)
+        with model:
+            pm.set_data({"target": mean + noise})
+            idata = pm.sample(
+                draws=RANKED_DRAWS * thinning,
+                tune=100,
+                chains=1,
+                cores=1,
+                random_seed=simulation,
+                progressbar=False,
+                compute_convergence_checks=False,
+                **options,
+            )
+        posterior = {
+            v: np.asarray(idata["posterior"][v])[0, thinning - 1 :: thinning] for v in names
+        }
+        single = {v: value[None] for v, value in truth.items()}
+        ranks.append(randomised_rank(rng, summaries(single)[0], summaries(posterior)))
+    bins = 20 if simulations >= 100 else 5
+    assert_uniform_ranks(
+        np.array(ranks), bins, label=f"{name}, k={k}", rank_count=RANKED_DRAWS + 1
+    )
+
+
+@pytest.mark.parametrize(("name", "k"), CASES)
+def test_ranks_are_uniform(name, k):
+    check(name, k, simulations=25, thinning=10, options={})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scheme", ["paper", "collapsed"])
+@pytest.mark.parametrize(("name", "k"), CASES)
+def test_ranks_are_uniform_for_every_scheme(name, k, scheme):
+    options = {"bid_flip" if k is None else "bid_swap": {"scheme": scheme}}
+    check(name, k, simulations=200, thinning=40, options=options)

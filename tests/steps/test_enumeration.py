@@ -1,0 +1,86 @@
+"""Visit frequencies of every state against its exact posterior probability."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+import pymc_bid as bid
+from tests.reference.enumeration import (
+    bernoulli_log_prior,
+    exact_state_probabilities,
+    hierarchical_density,
+    subset_log_prior,
+    total_variation,
+    truncated_normal_density,
+)
+from tests.steps.cases import make_steps, run_states
+
+SCHEMES = ["paper", "collapsed"]
+MODELS = ["gbt", "gbtn"]
+SIZES = [None, 2]
+BOUNDS = [(-1.0, 1.0), (-2.0, 2.0)]
+POOLS = [False, True]
+
+EVERY = list(product(SCHEMES, MODELS, SIZES, BOUNDS, POOLS))
+# Each pair of values of two factors occurs at least once.
+PAIRWISE = [
+    (scheme, model, size, bounds, pool)
+    for scheme in SCHEMES
+    for model, size, bounds, pool in [
+        ("gbt", None, BOUNDS[0], False),
+        ("gbt", 2, BOUNDS[1], True),
+        ("gbtn", None, BOUNDS[1], True),
+        ("gbtn", 2, BOUNDS[0], False),
+    ]
+]
+
+
+def problem(pool_given):
+    rng = np.random.default_rng(12)
+    if pool_given:
+        pool = rng.normal(size=(5, 4))
+        return pool, 0.8 * pool[:, :2] + 0.7 * rng.normal(size=(5, 2))
+    data = 0.6 * rng.normal(size=(3, 4))
+    data[:, 3] = data[:, 0] + 0.2 * rng.normal(size=3)
+    return data, data
+
+
+def check(scheme, name, size, bounds, pool_given, draws):
+    pool, target = problem(pool_given)
+    density = {"gbt": truncated_normal_density(0.0, 1.0, bounds)}
+    if name == "gbtn":
+        density["gbtn"] = hierarchical_density(0.0, 0.1, 1.0, 1.0, bounds)
+    exact = exact_state_probabilities(
+        pool,
+        target,
+        bounds=bounds,
+        weight_density=density[name],
+        log_prior=bernoulli_log_prior(0.5) if size is None else subset_log_prior(size),
+        alpha_sigma=2.0,
+        beta_sigma=1.0,
+    )
+    model = getattr(bid, name)(
+        target,
+        k=size,
+        bounds=bounds,
+        pool=pool if pool_given else None,
+        alpha_sigma=2.0,
+        beta_sigma=1.0,
+    )
+    steps = make_steps(model, seed=3, scheme=scheme, nu=1)
+    visited = run_states(steps, model.initial_point(random_seed=5), draws)
+    assert total_variation(exact, visited) <= 0.02
+
+
+@pytest.mark.parametrize(("scheme", "name", "size", "bounds", "pool_given"), PAIRWISE)
+def test_states_are_visited_as_often_as_they_are_probable(scheme, name, size, bounds, pool_given):
+    check(scheme, name, size, bounds, pool_given, draws=60_000 if scheme == "paper" else 30_000)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("scheme", "name", "size", "bounds", "pool_given"), EVERY)
+def test_states_are_visited_as_often_as_they_are_probable_everywhere(
+    scheme, name, size, bounds, pool_given
+):
+    check(scheme, name, size, bounds, pool_given, draws=150_000)
