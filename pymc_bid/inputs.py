@@ -1,0 +1,128 @@
+"""Checking what a user passes in, and taking the labels along."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from numpy.typing import NDArray
+
+
+class Matrix(NamedTuple):
+    """A data matrix with its labels."""
+
+    values: NDArray[np.float64]
+    rows: NDArray | None
+    """Labels of the rows, None if the input had none."""
+    columns: NDArray | None
+
+
+def read_matrix(data: Any, name: str) -> Matrix:
+    """Return a copy of `data` as a finite matrix of doubles, with the labels it came with.
+
+    Parameters
+    ----------
+    data : array_like, pandas.DataFrame or xarray.DataArray
+    name : str
+        What the argument is called, for error messages.
+    """
+    if hasattr(data, "toarray"):
+        raise TypeError(f"{name} is a sparse matrix; pass {name}.toarray().")
+    rows = columns = None
+    if isinstance(data, pd.DataFrame):
+        rows, columns = _flat(data.index), _flat(data.columns)
+    elif isinstance(data, xr.DataArray) and data.ndim == 2:
+        rows, columns = (
+            _flat(data.indexes[dim]) if dim in data.indexes else None for dim in data.dims
+        )
+    if isinstance(data, np.ma.MaskedArray):
+        data = data.astype(np.float64).filled(np.nan)
+    array = np.asarray(data)
+    if array.ndim != 2:
+        raise ValueError(f"{name} must be a matrix, but has {array.ndim} dimensions.")
+    if array.size == 0:
+        raise ValueError(f"{name} is empty, its shape is {array.shape}.")
+    if array.dtype.kind not in "biuf":
+        raise TypeError(f"{name} must hold real numbers, but its type is {array.dtype}.")
+    values = np.array(array, dtype=np.float64, order="C")
+    if not np.isfinite(values).all():
+        bad = ~np.isfinite(values)
+        row, column = np.argwhere(bad)[0]
+        where = f"row {row if rows is None else rows[row]!r}, " + (
+            f"column {column if columns is None else columns[column]!r}"
+        )
+        raise ValueError(
+            f"{name} has {bad.sum()} entries that are nan or infinite, the first at {where}. Drop "
+            "those rows or columns, or fill the entries: the paper standardises the observed ones "
+            "and sets the others to 0."
+        )
+    with np.errstate(over="ignore"):
+        if not np.isfinite(np.vdot(values, values)):
+            raise ValueError(f"The squares of {name} overflow; rescale it to unit variance.")
+    return Matrix(values, rows, columns)
+
+
+def read_count(k: Any, size: int) -> int | None:
+    """Return the number of columns to choose, None if it is left to the data."""
+    if k is None:
+        return None
+    if isinstance(k, bool) or not isinstance(k, int | np.integer):
+        raise TypeError(f"k must be an integer or None, got {k!r}.")
+    if not 0 <= k <= size:
+        raise ValueError(f"k must be between 0 and the {size} columns to choose from, got {k}.")
+    return int(k)
+
+
+def read_bounds(bounds: Any) -> tuple[float, float]:
+    """Return lower and upper bound of the weights, infinite where there is none."""
+    if bounds is None:
+        return -np.inf, np.inf
+    try:
+        lower, upper = bounds
+        lower = -np.inf if lower is None else float(lower)
+        upper = np.inf if upper is None else float(upper)
+    except (TypeError, ValueError) as error:
+        raise TypeError(
+            f"bounds must be None or a pair (lower, upper) of numbers or None, got {bounds!r}."
+        ) from error
+    if not lower < upper:
+        raise ValueError(f"bounds must have lower < upper, got ({lower}, {upper}).")
+    return lower, upper
+
+
+def read_positive(value: Any, name: str) -> Any:
+    """Return `value`, a positive number or array of them."""
+    array = _read_number(value, name)
+    if not ((array > 0) & np.isfinite(array)).all():
+        raise ValueError(f"{name} must be positive and finite, got {value!r}.")
+    return array
+
+
+def read_real(value: Any, name: str) -> Any:
+    """Return `value`, a finite number or array of them."""
+    array = _read_number(value, name)
+    if not np.isfinite(array).all():
+        raise ValueError(f"{name} must be finite, got {value!r}.")
+    return array
+
+
+def read_probability(value: Any, name: str) -> Any:
+    """Return `value`, a probability or a vector of them."""
+    array = _read_number(value, name)
+    if not ((array >= 0) & (array <= 1)).all():
+        raise ValueError(f"{name} must be between 0 and 1, got {value!r}.")
+    return array
+
+
+def _read_number(value: Any, name: str) -> NDArray[np.float64]:
+    try:
+        return np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{name} must be a number or an array of numbers, got {value!r}.") from error
+
+
+def _flat(index: pd.Index) -> NDArray:
+    """Labels as a flat array; those of several levels become one string each."""
+    if isinstance(index, pd.MultiIndex):
+        return np.array(["/".join(map(str, label)) for label in index])
+    return np.asarray(index)

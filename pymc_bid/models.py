@@ -1,0 +1,205 @@
+"""The paper's models as PyMC graphs: GBT and GBTN, with a fixed or a free number of columns."""
+
+import numpy as np
+import pymc as pm
+import pytensor.tensor as pt
+
+from pymc_bid.distributions import GTNSNG, StateVector
+from pymc_bid.graph.decomposition import remember
+from pymc_bid.inputs import (
+    read_bounds,
+    read_count,
+    read_matrix,
+    read_positive,
+    read_probability,
+    read_real,
+)
+
+
+def gbt(
+    A,
+    k=None,
+    *,
+    pool=None,
+    bounds=(-1.0, 1.0),
+    mu=0.0,
+    tau=1.0,
+    alpha_sigma=0.1,
+    beta_sigma=1.0,
+    inclusion=0.5,
+):
+    """Bayesian interpolative decomposition with a truncated normal prior on the weights (GBT).
+
+        a_l ~ Normal(Σ_k r_k b_k y_kl, σ²)        for each column l of A
+        y_kl ~ TruncatedNormal(μ, 1/τ) on `bounds`
+        σ²  ~ InverseGamma(α_σ, β_σ)
+        r   ~ uniform over the subsets of size k, or Bernoulli(`inclusion`) entries if k is None
+
+    where b_k are the columns of the pool, by default of A itself.
+
+    Parameters
+    ----------
+    A : array_like, pandas.DataFrame or xarray.DataArray
+        Matrix to be decomposed; labels become coords.
+    k : int, optional
+        Number of columns to choose. None leaves it to the data (automatic relevance determination).
+    pool : array_like, pandas.DataFrame or xarray.DataArray, optional
+        Candidate columns, if they are not those of A; the same rows as A.
+    bounds : pair of float or None, optional
+        Bounds of the weights; None in place of a number, or of the pair, for no bound.
+    mu, tau : float or array
+        Mean and precision of the weights before truncation; arrays broadcast to pool × columns.
+    alpha_sigma, beta_sigma : float
+        Shape and scale of the noise variance's prior.
+    inclusion : float or array
+        Prior probability of each column being chosen, used if k is None.
+
+    Returns
+    -------
+    pymc.Model
+        With the variables `r`, `sigma2`, `Y`, the observed `A`, the number of chosen columns `K`,
+        and the dims `row`, `column` and `basis` (the pool's columns).
+
+    Examples
+    --------
+    >>> import numpy as np, pymc as pm, pymc_bid as bid
+    >>> A = np.random.default_rng(0).normal(size=(20, 4))
+    >>> with bid.gbt(A, k=2) as model:
+    ...     idata = pm.sample(tune=100, draws=100, progressbar=False)  # doctest: +SKIP
+    """
+    model, lower, upper, shape = _start(A, k, pool, bounds, alpha_sigma, beta_sigma, inclusion)
+    mu, tau = read_real(mu, "mu"), read_positive(tau, "tau")
+    for name, value in (("mu", mu), ("tau", tau)):
+        _check_broadcast(name, value, shape)
+    return _finish(model, mu, tau, lower, upper)
+
+
+def gbtn(
+    A,
+    k=None,
+    *,
+    pool=None,
+    bounds=(-1.0, 1.0),
+    mu_mu=0.0,
+    tau_mu=0.1,
+    alpha_t=1.0,
+    beta_t=1.0,
+    alpha_sigma=0.1,
+    beta_sigma=1.0,
+    inclusion=0.5,
+):
+    """Bayesian interpolative decomposition with a hierarchical prior on the weights (GBTN).
+
+    As `gbt`, but with a mean and a precision for each weight,
+
+        (μ_kl, τ_kl) ~ GTNSNG(μ_μ, τ_μ, α_t, β_t),
+
+    see `pymc_bid.GTNSNG`.
+
+    Parameters
+    ----------
+    A, k, pool, bounds, alpha_sigma, beta_sigma, inclusion
+        As for `gbt`.
+    mu_mu, tau_mu : float
+        Mean and precision of the normal factor of the hyperprior.
+    alpha_t, beta_t : float
+        Shape and rate of its gamma factor.
+
+    Returns
+    -------
+    pymc.Model
+        As from `gbt`, with one more variable `mu_tau` (dims `basis`, `column`, `hyperparameter`).
+    """
+    model, lower, upper, _ = _start(A, k, pool, bounds, alpha_sigma, beta_sigma, inclusion)
+    with model:
+        model.add_coord("hyperparameter", ["mu", "tau"])
+        mu_tau = GTNSNG(
+            "mu_tau",
+            mu_mu=read_real(mu_mu, "mu_mu"),
+            tau_mu=read_positive(tau_mu, "tau_mu"),
+            alpha_t=read_positive(alpha_t, "alpha_t"),
+            beta_t=read_positive(beta_t, "beta_t"),
+            lower=lower,
+            upper=upper,
+            dims=("basis", "column", "hyperparameter"),
+        )
+    return _finish(model, mu_tau[..., 0], mu_tau[..., 1], lower, upper)
+
+
+def _start(A, k, pool, bounds, alpha_sigma, beta_sigma, inclusion):
+    """Return a model with data, state vector and noise variance, and what the weights need."""
+    target = read_matrix(A, "A")
+    candidates = target if pool is None else read_matrix(pool, "pool")
+    rows, columns = target.values.shape
+    size = candidates.values.shape[1]
+    if candidates.values.shape[0] != rows:
+        raise ValueError(
+            f"pool has {candidates.values.shape[0]} rows, A has {rows}; they must be the same."
+        )
+    labelled = target.rows is not None and candidates.rows is not None
+    if labelled and not np.array_equal(target.rows, candidates.rows):
+        raise ValueError("The row labels of pool and A differ; align them first.")
+    k = read_count(k, size)
+    lower, upper = read_bounds(bounds)
+    inclusion = read_probability(inclusion, "inclusion")
+    _check_broadcast("inclusion", inclusion, (size,))
+
+    coords = {
+        "row": _labels(target.rows, rows),
+        "column": _labels(target.columns, columns),
+        "basis": _labels(candidates.columns, size),
+    }
+    with pm.Model(coords=coords) as model:
+        pm.Data("target", target.values, dims=("row", "column"))
+        if pool is not None:
+            pm.Data("pool", candidates.values, dims=("row", "basis"))
+        # Chains start from different states, so that a sampler that is stuck shows in R-hat. No
+        # transforms: our steps do not need them, and they would store everything twice.
+        chosen = {"p": inclusion} if k is None else {"k": k}
+        state = StateVector("r", n=size, dims="basis", initval="prior", **chosen)
+        pm.Deterministic("K", state.sum())
+        pm.InverseGamma(
+            "sigma2",
+            alpha=read_positive(alpha_sigma, "alpha_sigma"),
+            beta=read_positive(beta_sigma, "beta_sigma"),
+            default_transform=None,
+        )
+    return model, lower, upper, (size, columns)
+
+
+def _finish(model, mean, precision, lower, upper):
+    """Add the weights, with one prior or another, and the likelihood."""
+    with model:
+        if np.isinf([lower, upper]).all():
+            weights = pm.Normal("Y", mu=mean, tau=precision, dims=("basis", "column"))
+        else:
+            weights = pm.TruncatedNormal(
+                "Y",
+                mu=mean,
+                tau=precision,
+                lower=None if np.isinf(lower) else lower,
+                upper=None if np.isinf(upper) else upper,
+                dims=("basis", "column"),
+                default_transform=None,
+            )
+        pool = model["pool"] if "pool" in model.named_vars else model["target"]
+        pm.Normal(
+            "A",
+            mu=(pool * model["r"]) @ weights,
+            sigma=pt.sqrt(model["sigma2"]),
+            observed=model["target"],
+            dims=("row", "column"),
+        )
+    remember(model)
+    return model
+
+
+def _labels(labels, length):
+    return np.arange(length) if labels is None else labels
+
+
+def _check_broadcast(name, value, shape):
+    try:
+        np.broadcast_to(value, shape)
+    except ValueError as error:
+        raise ValueError(f"{name} has shape {value.shape}, which does not fit {shape}.") from error

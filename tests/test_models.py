@@ -1,0 +1,220 @@
+"""The constructors: variables, labels, and what happens with input that is not as it should be."""
+
+import numpy as np
+import pandas as pd
+import pymc as pm
+import pytest
+import xarray as xr
+
+import pymc_bid as bid
+
+A = np.random.default_rng(0).normal(size=(8, 4))
+
+
+def sample(model, draws=20):
+    with model:
+        return pm.sample(
+            draws=draws,
+            tune=10,
+            chains=1,
+            random_seed=1,
+            progressbar=False,
+            compute_convergence_checks=False,
+        )["posterior"]
+
+
+def assert_sane(posterior, bounds=(-1.0, 1.0)):
+    for name in posterior.data_vars:
+        assert np.isfinite(np.asarray(posterior[name])).all(), name
+    Y = np.asarray(posterior["Y"])
+    assert ((Y >= bounds[0]) & (Y <= bounds[1])).all()
+    assert (np.asarray(posterior["sigma2"]) > 0).all()
+    np.testing.assert_array_equal(posterior["K"], np.asarray(posterior["r"]).sum(axis=-1))
+
+
+@pytest.mark.parametrize("constructor", [bid.gbt, bid.gbtn])
+@pytest.mark.parametrize("k", [None, 2])
+@pytest.mark.parametrize(
+    "bounds", [(-1, 1), (-2, 2), (0, None), (None, 0.5), None, (-np.inf, np.inf)]
+)
+def test_every_model_draws_within_its_bounds(constructor, k, bounds):
+    posterior = sample(constructor(A, k=k, bounds=bounds))
+    lower, upper = bounds if bounds is not None else (None, None)
+    assert_sane(
+        posterior, (-np.inf if lower is None else lower, np.inf if upper is None else upper)
+    )
+    if k is not None:
+        assert (np.asarray(posterior["K"]) == k).all()
+
+
+def test_labels_of_a_data_frame_become_coords():
+    frame = pd.DataFrame(A, index=[f"cell {i}" for i in range(8)], columns=list("abcd"))
+    pool = pd.DataFrame(A[:, :3], index=frame.index, columns=["x", "y", "z"])
+    model = bid.gbtn(frame, pool=pool)
+    assert list(model.coords["column"]) == list("abcd")
+    assert list(model.coords["basis"]) == ["x", "y", "z"]
+    assert list(model.coords["row"]) == list(frame.index)
+    assert model.named_vars_to_dims["mu_tau"] == ("basis", "column", "hyperparameter")
+    posterior = sample(model)
+    assert list(posterior["Y"].coords["basis"].values) == ["x", "y", "z"]
+    assert posterior["r"].dims == ("chain", "draw", "basis")
+
+
+def test_labels_of_a_data_array_become_coords():
+    array = xr.DataArray(A, dims=("time", "sensor"), coords={"sensor": list("abcd")})
+    model = bid.gbt(array)
+    assert list(model.coords["column"]) == list("abcd")
+    assert list(model.coords["row"]) == list(range(8))
+
+
+def test_the_graph_has_the_density_of_the_formula():
+    from scipy import stats
+
+    model = bid.gbt(A, tau=4.0, mu=0.2, bounds=(-2, 2), inclusion=0.3)
+    point = model.initial_point(random_seed=3)
+    r, Y, sigma2 = point["r"], np.full((4, 4), 0.1), 0.7
+    expected = (
+        stats.bernoulli.logpmf(r, 0.3).sum()
+        + stats.invgamma.logpdf(sigma2, 0.1, scale=1.0)
+        + stats.truncnorm.logpdf(Y, -4.4, 3.6, loc=0.2, scale=0.5).sum()
+        + stats.norm.logpdf(A, (A * r) @ Y, np.sqrt(sigma2)).sum()
+    )
+    found = model.compile_logp()({**point, "Y": Y, "sigma2": np.array(sigma2)})
+    np.testing.assert_allclose(found, expected, rtol=1e-10)
+
+
+def test_chains_start_from_different_states():
+    model = bid.gbt(np.random.default_rng(0).normal(size=(5, 30)))
+    starts = [model.initial_point(random_seed=seed)["r"] for seed in (1, 2)]
+    assert (starts[0] != starts[1]).any()
+
+
+def test_initvals_of_the_user_are_respected():
+    given = np.zeros(30, dtype=int)
+    given[:10] = 1
+    with bid.gbt(np.random.default_rng(0).normal(size=(5, 30)), k=10):
+        idata = pm.sample(
+            draws=1,
+            tune=0,
+            chains=2,
+            cores=1,
+            initvals={"r": given},
+            bid_swap={"scheme": "paper"},
+            progressbar=False,
+            compute_convergence_checks=False,
+        )
+    # One swap changes two entries; a start of the sampler's own would differ in many more.
+    assert (np.abs(np.asarray(idata["posterior"]["r"])[:, 0] - given).sum(axis=1) <= 2).all()
+
+
+@pytest.mark.parametrize(
+    ("data", "error", "message"),
+    [
+        (np.zeros(4), ValueError, "A must be a matrix, but has 1 dim"),
+        (np.zeros((2, 2, 2)), ValueError, "has 3 dimensions"),
+        (np.zeros((0, 3)), ValueError, "A is empty"),
+        (np.zeros((3, 0)), ValueError, "A is empty"),
+        ([["a", "b"]], TypeError, "A must hold real numbers"),
+        (np.zeros((2, 2), dtype=complex), TypeError, "A must hold real numbers"),
+        (np.array([[1.0, np.nan]]), ValueError, "nan or infinite.*column 1.*fill"),
+        (np.array([[1.0, np.inf]]), ValueError, "nan or infinite"),
+        (np.ma.masked_greater(A, 0.5), ValueError, "nan or infinite"),
+        (np.full((2, 2), 1e160), ValueError, "overflow; rescale"),
+        (pd.DataFrame({"a": ["x"], "b": [1.0]}), TypeError, "A must hold real numbers"),
+    ],
+)
+def test_bad_matrices_are_refused_by_name(data, error, message):
+    with pytest.raises(error, match=message):
+        bid.gbt(data)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"k": -1}, ValueError, "k must be between 0 and the 4 columns"),
+        ({"k": 5}, ValueError, "k must be between"),
+        ({"k": 2.0}, TypeError, "k must be an integer"),
+        ({"k": True}, TypeError, "k must be an integer"),
+        ({"bounds": (1, -1)}, ValueError, "lower < upper"),
+        ({"bounds": (1, 1)}, ValueError, "lower < upper"),
+        ({"bounds": (np.nan, 1)}, ValueError, "lower < upper"),
+        ({"bounds": 1}, TypeError, "bounds must be"),
+        ({"bounds": ("a", "b")}, TypeError, "bounds must be"),
+        ({"pool": np.zeros((7, 2))}, ValueError, "pool has 7 rows, A has 8"),
+        ({"pool": np.full((8, 2), np.nan)}, ValueError, "pool has 16 entries"),
+        ({"tau": 0.0}, ValueError, "tau must be positive"),
+        ({"tau": np.ones(3)}, ValueError, "tau has shape"),
+        ({"mu": "x"}, TypeError, "mu must be a number"),
+        ({"mu": np.inf}, ValueError, "mu must be finite"),
+        ({"alpha_sigma": -1}, ValueError, "alpha_sigma must be positive"),
+        ({"beta_sigma": np.nan}, ValueError, "beta_sigma must be positive"),
+        ({"inclusion": 1.5}, ValueError, "inclusion must be between"),
+        ({"inclusion": np.ones(3) / 2}, ValueError, "inclusion has shape"),
+    ],
+)
+def test_bad_options_are_refused_by_name(options, error, message):
+    with pytest.raises(error, match=message):
+        bid.gbt(A, **options)
+
+
+@pytest.mark.parametrize(
+    "option", [{"tau_mu": 0}, {"alpha_t": -1}, {"beta_t": 0}, {"mu_mu": np.nan}]
+)
+def test_bad_hyperparameters_are_refused_by_name(option):
+    with pytest.raises(ValueError, match=next(iter(option))):
+        bid.gbtn(A, **option)
+
+
+def test_pool_with_other_row_labels_is_refused():
+    frame = pd.DataFrame(A)
+    with pytest.raises(ValueError, match="row labels"):
+        bid.gbt(frame, pool=frame.iloc[::-1])
+
+
+@pytest.mark.parametrize("k", [0, 4])
+def test_no_swap_is_possible_with_no_or_all_columns(k):
+    posterior = sample(bid.gbt(A, k=k))
+    assert_sane(posterior)
+    assert (np.asarray(posterior["K"]) == k).all()
+
+
+ZERO_COLUMN = A * np.array([1.0, 0.0, 1.0, 1.0])
+READ_ONLY = A.copy()
+READ_ONLY.setflags(write=False)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        np.zeros((4, 3)),
+        ZERO_COLUMN,
+        A[:, :1],
+        A[:1],
+        A[:1, :1],
+        (10 * A).astype(np.int32),
+        A > 0,
+        A.astype(np.float32),
+        A[::2, ::-1],
+        np.asfortranarray(A),
+        READ_ONLY,
+        1e-150 * A,
+        1e150 * A,
+        np.column_stack([A, A]),
+    ],
+    ids=[
+        *("zero", "zero column", "one column", "one row", "one entry", "integer", "boolean"),
+        *("float32", "view", "fortran", "read-only", "tiny", "huge", "duplicates"),
+    ],
+)
+@pytest.mark.parametrize("k", [None, 1])
+@pytest.mark.parametrize("constructor", [bid.gbt, bid.gbtn])
+def test_unusual_matrices_are_decomposed_and_never_written(constructor, k, data):
+    before = data.copy()
+    assert_sane(sample(constructor(data, k=k)))
+    np.testing.assert_array_equal(data, before)
+
+
+def test_prior_predictive_draws_work():
+    with bid.gbtn(A, pool=A[:, :2]):
+        prior = pm.sample_prior_predictive(draws=5, random_seed=0)
+    assert prior["prior_predictive"]["A"].shape == (1, 5, 8, 4)
