@@ -48,8 +48,8 @@ def read_matrix(data: Any, name: str) -> Matrix:
     if not np.isfinite(values).all():
         bad = ~np.isfinite(values)
         row, column = np.argwhere(bad)[0]
-        where = f"row {row if rows is None else rows[row]!r}, " + (
-            f"column {column if columns is None else columns[column]!r}"
+        where = f"row {row if rows is None else rows[row]}, " + (
+            f"column {column if columns is None else columns[column]}"
         )
         raise ValueError(
             f"{name} has {bad.sum()} entries that are nan or infinite, the first at {where}. Drop "

@@ -182,7 +182,8 @@ def _length(n, shape):
 
 
 def _integer(name, value):
-    tensor = pt.as_tensor_variable(value)
+    # PyTensor would refuse True itself, with another message.
+    tensor = pt.as_tensor_variable(np.asarray(value) if isinstance(value, bool) else value)
     if np.dtype(tensor.dtype).kind not in "iu":
         raise ValueError(f"{name} must be an integer, got {value} ({tensor.dtype}).")
     return tensor

@@ -8,6 +8,7 @@ import pytensor.tensor as pt
 from numpy.typing import NDArray
 from pymc.distributions.continuous import TruncatedNormalRV
 from pymc.model import Model
+from pytensor.compile.sharedvalue import SharedVariable
 from pytensor.graph.basic import Variable
 
 from pymc_bid.graph.roles import Roles, pool_from_mean, read_roles
@@ -23,6 +24,22 @@ class WeightPrior(NamedTuple):
     precision: NDArray[np.float64]
     lower: NDArray[np.float64]
     upper: NDArray[np.float64]
+
+
+class _Watch:
+    """Tells whether data containers were given new arrays since it was last asked."""
+
+    def __init__(self, containers: list[SharedVariable]):
+        self._containers = containers
+        self._seen = [container.get_value(borrow=True) for container in containers]
+
+    def __bool__(self) -> bool:
+        return bool(self._containers)
+
+    def changed(self) -> bool:
+        now = [container.get_value(borrow=True) for container in self._containers]
+        before, self._seen = self._seen, now
+        return any(old is not new for old, new in zip(before, now, strict=True))
 
 
 class Decomposition:
@@ -68,21 +85,25 @@ class Decomposition:
         target = model.rvs_to_values[likelihood]
         self._target = Quantities([target], model)
         self._size = int(roles.state.shape[0].eval())
-        mean = _parameters(likelihood)[0]
-        self._containers = list(dict.fromkeys([*data_containers(target), *data_containers(mean)]))
-        self._seen: list[np.ndarray] = []
+        self._target_data = _Watch(data_containers(target))
+        self._pool_data = _Watch(data_containers(_parameters(likelihood)[0]))
+        self._pool: NDArray[np.float64] | None = None
         self._regression: Regression | None = None
         self._fixed_prior: WeightPrior | None = None
         self.regression()
 
     def regression(self) -> Regression:
         """Return the data, read again if a `pm.Data` container was given new values."""
-        seen = [container.get_value(borrow=True) for container in self._containers]
-        unchanged = all(old is new for old, new in zip(self._seen, seen, strict=False))
-        if self._regression is None or not unchanged:
+        # Both are asked: a container may hold the pool and the target.
+        new_target, new_pool = self._target_data.changed(), self._pool_data.changed()
+        if self._regression is None or new_target or new_pool:
             target = np.asarray(self._target({})[0], dtype=np.float64)
-            self._regression = reduce_regression(self._read_pool(target, self._size), target)
-            self._seen = seen
+            if self._pool is None or new_pool:
+                self._pool = self._read_pool(target, self._size)
+            self._regression = reduce_regression(self._pool, target)
+            if not self._target_data:
+                # It would only be needed for another target, and may have many rows.
+                self._pool = None
         return self._regression
 
     def noise_variance(self, point: Point) -> float:

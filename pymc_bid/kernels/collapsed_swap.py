@@ -21,10 +21,10 @@ import numpy as np
 from numba import njit
 
 from pymc_bid.kernels.oblique import (
+    closeness,
     draw_companions,
     draw_index,
     oblique_direction,
-    squared_correlation,
 )
 from pymc_bid.kernels.oblique_row import (
     log_conditional_mass,
@@ -41,10 +41,10 @@ from pymc_bid.kernels.oblique_row import (
 def swap_weight(gram, first, second):
     """Return the symmetric weight with which two columns are proposed for each other.
 
-    The squared correlation finds the columns that can stand in for each other; the constant, which
-    adds up to one over all columns, lets every pair be proposed.
+    Closeness finds the columns that can stand in for each other; the constant, which adds up to one
+    over all columns, lets every pair be proposed.
     """
-    return squared_correlation(gram, first, second) + 1.0 / gram.shape[0]
+    return closeness(gram, first, second) + 1.0 / gram.shape[0]
 
 
 @njit(cache=True, error_model="numpy")

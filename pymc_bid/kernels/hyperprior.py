@@ -8,7 +8,7 @@ from numba import njit
 from pymc_bid.kernels.truncated_normal import draw_truncated_normal, log_interval_mass
 
 _PLAIN_ATTEMPTS = 30
-_MOST_CELLS = 400
+_MOST_CELLS = 10_000
 _SMALLEST_NORMAL = 2.2250738585072014e-308
 
 
@@ -99,15 +99,12 @@ def _draw_log_precision(rng, peak, mu_mu, tau_mu, alpha_t, beta_t, lower, upper)
     exponential. A rejected point splits its cell, so that the steps close in on the density.
     """
     mode = math.log(alpha_t / beta_t)
-    deviation = 1.0 / math.sqrt(alpha_t)
+    # Cell i lies between edges i - 1 and i; cells 0 and `count` are the two tails.
     edges = np.empty(_MOST_CELLS)
     heights = np.empty(_MOST_CELLS + 1)
     log_weights = np.empty(_MOST_CELLS + 1)
-    # Cell i lies between edges i - 1 and i; cells 0 and `count` are the two tails.
-    edges[0] = mode - deviation
-    edges[1] = mode + deviation
-    count = 2
-    first, last = 0, 2
+    count = _place_edges(edges, mode, peak, mu_mu, tau_mu, alpha_t, beta_t, lower, upper)
+    first, last = 0, count
 
     while True:
         for i in range(first, last + 1):
@@ -161,3 +158,30 @@ def _draw_log_precision(rng, peak, mu_mu, tau_mu, alpha_t, beta_t, lower, upper)
             edges[cell] = x
             count += 1
             last = cell + 1
+
+
+@njit(cache=True, error_model="numpy")
+def _place_edges(edges, mode, peak, mu_mu, tau_mu, alpha_t, beta_t, lower, upper):
+    """Place the first edges at doubling distances from the mode of c, and return their number.
+
+    They reach so far out that the tails weigh next to nothing, whatever the mass there: splitting
+    would push a heavy tail out only in its own short steps.
+    """
+    most = _log_mass_given(peak, mu_mu, tau_mu, lower, upper)
+    level = alpha_t * mode - alpha_t + _log_mass_given(mode, mu_mu, tau_mu, lower, upper) - 40.0
+    deviation = 1.0 / math.sqrt(alpha_t)
+    left = 0
+    while left < 60 and alpha_t * (mode - deviation * 2.0**left) + most > level:
+        left += 1
+    right = 0
+    while right < 60:
+        x = mode + deviation * 2.0**right
+        if alpha_t * x - beta_t * math.exp(x) + most <= level:
+            break
+        right += 1
+    for i in range(left + 1):
+        edges[left - i] = mode - deviation * 2.0**i
+    edges[left + 1] = mode
+    for i in range(right + 1):
+        edges[left + 2 + i] = mode + deviation * 2.0**i
+    return left + right + 3

@@ -19,15 +19,22 @@ from numba import njit
 
 # Relative to the diagonal of the Gram matrix; keeps the direction finite for identical columns.
 RELATIVE_RIDGE = 1e-12
+LARGEST_CLOSENESS_INVERSE = 0.02
 
 
 @njit(cache=True, error_model="numpy")
-def squared_correlation(gram, first, second):
-    """Return the squared (uncentred) correlation of two columns, zero if one of them is zero."""
-    scale = gram[first, first] * gram[second, second]
+def closeness(gram, first, second):
+    r"""Return :math:`\rho^2 / (1.02 - \rho^2)` with :math:`\rho` the uncentred correlation.
+
+    Zero for orthogonal columns, 50 for identical ones: what a column loses is made up for by its
+    near copies before all others, also when there are many columns of moderate correlation.
+    """
+    # Roots before the product, which would overflow or vanish for data of an unusual scale.
+    scale = np.sqrt(gram[first, first]) * np.sqrt(gram[second, second])
     if not scale > 0.0:
         return 0.0
-    return min(gram[first, second] ** 2 / scale, 1.0)
+    square = min((gram[first, second] / scale) ** 2, 1.0)
+    return square / (1.0 + LARGEST_CLOSENESS_INVERSE - square)
 
 
 @njit(cache=True, error_model="numpy")
@@ -54,8 +61,8 @@ def draw_companions(rng, state, gram, first, second, size, members, affinity, co
     """Draw up to `size` companions among the active columns other than `first` and `second`.
 
     They are drawn one after the other without replacement, with probability proportional to the
-    squared correlation with `first` plus, if it is another column, that with `second`: symmetric in
-    the two, as a swap needs it. A flip passes the same column twice.
+    closeness to `first` plus, if it is another column, that to `second`: symmetric in the two, as a
+    swap needs it. A flip passes the same column twice.
 
     Parameters
     ----------
@@ -84,9 +91,9 @@ def draw_companions(rng, state, gram, first, second, size, members, affinity, co
     for other in range(state.shape[0]):
         if state[other] == 1 and other != first and other != second:
             members[number] = other
-            affinity[number] = squared_correlation(gram, first, other)
+            affinity[number] = closeness(gram, first, other)
             if second != first:
-                affinity[number] += squared_correlation(gram, second, other)
+                affinity[number] += closeness(gram, second, other)
             number += 1
     drawn = 0
     while drawn < size:

@@ -59,7 +59,11 @@ class WeightStep(DecompositionStep):
         if hierarchical:
             hyperprior = decomposition.hyperprior(point)
             mean_precision = np.array(decomposition.hyperparameters.read(point), order="C")
-            prior = prior._replace(mean=mean_precision[..., 0], precision=mean_precision[..., 1])
+            # Views, so that each sweep sees the hyperparameters drawn after the one before.
+            mean, precision = (
+                np.broadcast_to(mean_precision[..., part], weights.shape) for part in (0, 1)
+            )
+            prior = prior._replace(mean=mean, precision=precision)
         for _ in range(self.nu):
             sweep_weights(
                 self.rng, active, weights, data.gram, data.cross, noise_variance, *prior

@@ -27,24 +27,36 @@ log_masses = np.vectorize(log_interval_mass)
 
 @pytest.fixture(scope="module")
 def density():
-    """Log density and its gradient as a function of the pairs and of all parameters."""
-    value = pt.dmatrix("value")
-    parameters = pt.dscalars(*NAMES)
-    log_density = pm.logp(GTNSNG.dist(*parameters), value)
+    """Log density as a function of the pairs and of all parameters."""
+    value, parameters, log_density = symbolic_density()
+    return pytensor.function([value, *parameters], log_density)
+
+
+@pytest.fixture(scope="module")
+def density_and_gradient():
+    """Log density and its gradient; not compiled, which would take half a minute."""
+    value, parameters, log_density = symbolic_density()
     gradient = pytensor.grad(log_density.sum(), [value, *parameters])
-    return pytensor.function([value, *parameters], [log_density, *gradient])
+    return pytensor.function([value, *parameters], [log_density, *gradient], mode=PYTHON)
+
+
+def symbolic_density():
+    value, parameters = pt.dmatrix("value"), pt.dscalars(*NAMES)
+    return value, parameters, pm.logp(GTNSNG.dist(*parameters), value)
 
 
 def log_density(density, mu, tau, parameters):
     mu, tau = np.broadcast_arrays(mu, tau)
     pairs = np.stack([mu.ravel(), tau.ravel()], axis=-1).astype(float)
-    return density(pairs, *parameters)[0].reshape(mu.shape)
+    return density(pairs, *parameters).reshape(mu.shape)
 
 
 def log_factors(mu, tau, mu_mu, tau_mu, alpha_t, beta_t, lower, upper):
     """Logarithm of the density without its normalising constant, from SciPy and our kernel."""
+    with np.errstate(invalid="ignore"):
+        log_mass = log_masses(mu, tau, lower, upper)
     return (
-        log_masses(mu, tau, lower, upper)
+        log_mass
         + stats.norm.logpdf(mu, mu_mu, tau_mu**-0.5)
         + stats.gamma.logpdf(tau, alpha_t, scale=1 / beta_t)
     )
@@ -92,12 +104,11 @@ def test_normalising_constant_by_adaptive_quadrature(density, parameters):
     gamma = stats.gamma(alpha_t, scale=1 / beta_t)
 
     def integrand(x):
-        tau = math.exp(x)
-        log_mass = log_interval_mass(mu_mu, 1 / (1 / tau_mu + 1 / tau), lower, upper)
-        return math.exp(gamma.logpdf(tau) + x + log_mass)
+        log_mass = log_interval_mass(mu_mu, 1 / (1 / tau_mu + math.exp(-x)), lower, upper)
+        return math.exp(gamma.logpdf(math.exp(x)) + x + log_mass)
 
     centre, deviation = math.log(alpha_t / beta_t), alpha_t**-0.5
-    ends = [centre - 36 / alpha_t - 12 * deviation]
+    ends = [max(centre - 36 / alpha_t - 12 * deviation, -700)]
     ends += [centre + step * deviation for step in (-6, -3, -1, 1, 3, 6)]
     total = sum(
         integrate.quad(integrand, *piece, epsabs=0, epsrel=1e-12, limit=500)[0]
@@ -155,7 +166,6 @@ def test_density_integrates_to_one_and_draws_follow_it(density, case):
         cumulative = np.cumsum(mass.sum(axis=1 - axis))
         inner = np.searchsorted(cumulative, np.arange(1, 6) / 6)
         edges.append(np.concatenate([[0], inner, [grid.size - 1]]))
-    weights = mass.copy()
     counts = np.histogram2d(
         *drawn,
         bins=[
@@ -165,7 +175,7 @@ def test_density_integrates_to_one_and_draws_follow_it(density, case):
     )[0]
     expected = np.array(
         [
-            [_trapezoid(weights, edges[0][i : i + 2], edges[1][j : j + 2]) for j in range(6)]
+            [_trapezoid(mass, edges[0][i : i + 2], edges[1][j : j + 2]) for j in range(6)]
             for i in range(6)
         ]
     )
@@ -225,15 +235,16 @@ def test_the_hierarchy_is_exact_in_draws():
         assert stats.ks_2samp(ours, theirs).pvalue > 1e-4 / 4
 
 
-def test_gradients_agree_with_differences(density):
+def test_gradients_agree_with_differences(density_and_gradient):
     points = np.array([[0.3, 0.8], [-2.0, 0.05], [1.5, 30.0]])
     for parameters in (
         (0.2, 0.3, 1.2, 0.9, -1.0, 1.5),
         (0.2, 0.3, 0.07, 0.9, -1.0, INF),
+        (0.2, 0.3, 0.07, 0.9, 5.0, 6.0),
         (0.2, 0.3, 50.0, 60.0, 5.0, 6.0),
         (0.2, 0.3, 2.0, 3.0, -INF, INF),
     ):
-        value_gradient, *gradients = density(points, *parameters)[1:]
+        value_gradient, *gradients = density_and_gradient(points, *parameters)[1:]
         for i, gradient in enumerate(gradients):
             if math.isinf(parameters[i]):
                 continue
@@ -241,24 +252,28 @@ def test_gradients_agree_with_differences(density):
             up, down = list(parameters), list(parameters)
             up[i] += step
             down[i] -= step
-            difference = density(points, *up)[0].sum() - density(points, *down)[0].sum()
+            difference = (
+                density_and_gradient(points, *up)[0].sum()
+                - density_and_gradient(points, *down)[0].sum()
+            )
             assert gradient == pytest.approx(difference / (2 * step), rel=1e-5, abs=1e-6), NAMES[i]
         for axis in (0, 1):
             step = np.zeros_like(points)
             step[:, axis] = 1e-6 * np.abs(points[:, axis])
             difference = (
-                density(points + step, *parameters)[0] - density(points - step, *parameters)[0]
+                density_and_gradient(points + step, *parameters)[0]
+                - density_and_gradient(points - step, *parameters)[0]
             )
             np.testing.assert_allclose(
                 value_gradient[:, axis], difference / (2 * step[:, axis]), rtol=1e-5, atol=1e-6
             )
 
 
-def test_gradients_are_finite_at_extreme_pairs(density):
+def test_gradients_are_finite_at_extreme_pairs(density_and_gradient):
     mu, tau = np.meshgrid([-1e4, -30.0, -1.0, 0.0, 1.0, 50.0], [1e-8, 1e-2, 1.0, 1e2, 1e4, 1e8])
     pairs = np.stack([mu.ravel(), tau.ravel()], axis=-1)
     for bounds in ((-1.0, 1.0), (5.0, 6.0), (-INF, 1.0), (-1.0, INF), (-INF, INF)):
-        for found in density(pairs, *DEFAULTS[:4], *bounds):
+        for found in density_and_gradient(pairs, *DEFAULTS[:4], *bounds):
             assert np.all(np.isfinite(found)), bounds
 
 
@@ -282,7 +297,7 @@ def test_constant_and_symbolic_parameters_agree(density):
     pairs = np.array([[0.1, 0.5], [2.0, 3.0]])
     for parameters in (DEFAULTS, (1.0, 2.0, 0.5, 3.0, 1.0, INF)):
         constant = pm.logp(GTNSNG.dist(*parameters), pairs).eval(mode=PYTHON)
-        np.testing.assert_allclose(constant, density(pairs, *parameters)[0], rtol=1e-12)
+        np.testing.assert_allclose(constant, density(pairs, *parameters), rtol=1e-12)
 
 
 def test_backends_draw_the_same_numbers():
@@ -322,7 +337,7 @@ def test_extreme_parameters_end_with_a_draw_in_the_support(parameters):
         ({"shape": (5, 4, 2)}, (5, 4, 2)),
         ({"size": (5, 4)}, (5, 4, 2)),
         ({"mu_mu": [0.0, 1.0, 2.0]}, (3, 2)),
-        ({"alpha_t": [[1.0], [2.0]], "lower": [-1.0, -2.0, None or -3.0]}, (2, 3, 2)),
+        ({"alpha_t": [[1.0], [2.0]], "lower": [-1.0, -2.0, -3.0]}, (2, 3, 2)),
         ({"lower": None, "upper": None}, (2,)),
         ({"mu_mu": 3, "lower": 0, "upper": 1, "shape": (3, 2)}, (3, 2)),
     ],
@@ -375,6 +390,9 @@ def test_in_a_model():
     start = model.initial_point(random_seed=1)
     assert start["hyper"].shape == (3, 2, 2)
     assert np.unique(start["hyper"]).size == 12
+
+    gradient = model.compile_dlogp()
+    assert np.all(np.isfinite(gradient(start)))
 
     pair = np.array([0.4, 2.5])
     start["transformed_log_precision__"] = np.array([0.4, math.log(2.5)])

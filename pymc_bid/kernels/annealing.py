@@ -1,0 +1,282 @@
+r"""Annealed search over states, for warm-up only: brings chains from any start to the same region.
+
+A *scout* is a state without weights, moved by flips and swaps whose log odds, taken from the
+closed form without bounds (`pymc_bid.kernels.tableau`), are divided by a temperature that falls to 1.
+The objective is the evidence itself at every temperature; holding the noise variance high instead,
+changes the objective, and its path leads to the best states of the wrong noise. At the end of a cycle
+the scout's state and the chain's are compared by their evidence *with* the bounds, in a Metropolis step.
+
+None of this leaves the posterior invariant: it belongs to draws that are discarded.
+"""
+
+import numpy as np
+from numba import njit
+
+from pymc_bid.kernels.oblique import draw_index
+from pymc_bid.kernels.tableau import (
+    build_tableau,
+    expected_squared_error,
+    log_odds_in,
+    pivot,
+    row_constant,
+    row_precision,
+    squared_norm,
+)
+from pymc_bid.kernels.truncated_normal import draw_truncated_normal, log_interval_mass
+
+
+@njit(cache=True, error_model="numpy")
+def prior_constants(prior, log_prior_odds):
+    """Return `row_constant` of every row."""
+    constants = np.empty(log_prior_odds.shape[0])
+    for row in range(log_prior_odds.shape[0]):
+        constants[row] = row_constant(row, prior, log_prior_odds)
+    return constants
+
+
+@njit(cache=True, error_model="numpy")
+def tempered_flips(rng, state, tableau, constants, temperature):
+    """Draw the state of each column given the others, at a temperature; return how many changed."""
+    changed = 0
+    for row in range(state.shape[0]):
+        active = state[row] == 1
+        log_odds = log_odds_in(tableau, active, row, constants[row])
+        uniform = rng.random()
+        enter = log_odds > temperature * (np.log(uniform) - np.log1p(-uniform))
+        if enter != active:
+            pivot(tableau, row)
+            state[row] = 1 if enter else 0
+            changed += 1
+    return changed
+
+
+@njit(cache=True, error_model="numpy")
+def tempered_swaps(rng, state, tableau, constants, temperature, number_of_swaps):
+    """Take a random column out and draw the one that goes in; return how many changed.
+
+    With row :math:`j` out, row :math:`i` has the precision :math:`q_i + f p_{ji}` and the linear term
+    :math:`c_i + f \\hat y_j`, where :math:`f = p_{ji} / p_{jj}`, :math:`p` being the left part of
+    the tableau: the scores of all candidates take one pass, and pivots only a swap that happens.
+    """
+    number_of_columns = state.shape[0]
+    number_of_targets = tableau.shape[1] - number_of_columns
+    members = np.empty(number_of_columns, np.int64)
+    affinity = np.empty(number_of_columns)
+    norms = np.empty(number_of_columns)
+    for row in range(number_of_columns):
+        norms[row] = squared_norm(tableau, row)
+    changed = 0
+    for _ in range(number_of_swaps):
+        number = 0
+        for row in range(number_of_columns):
+            if state[row] == 1 and np.isfinite(constants[row]):
+                members[number] = row
+                number += 1
+        if number == 0:
+            break
+        leaving = members[int(rng.random() * number)]
+        variance = tableau[leaving, leaving]
+        best = -np.inf
+        for row in range(number_of_columns):
+            affinity[row] = -np.inf
+            if row == leaving:
+                score = norms[row] / variance + number_of_targets * np.log(variance)
+            elif state[row] == 0 and np.isfinite(constants[row]):
+                factor = tableau[leaving, row] / variance
+                product = 0.0
+                for column in range(number_of_columns, tableau.shape[1]):
+                    product += tableau[row, column] * tableau[leaving, column]
+                precision = tableau[row, row] + factor * tableau[leaving, row]
+                square = norms[row] + factor * (2.0 * product + factor * norms[leaving])
+                score = square / precision - number_of_targets * np.log(precision)
+            else:
+                continue
+            affinity[row] = (0.5 * score + constants[row]) / temperature
+            best = max(best, affinity[row])
+        for row in range(number_of_columns):
+            affinity[row] = np.exp(affinity[row] - best)
+        entering = draw_index(rng, affinity, number_of_columns)
+        if entering >= 0 and entering != leaving:
+            pivot(tableau, leaving)
+            pivot(tableau, entering)
+            state[leaving] = 0
+            state[entering] = 1
+            changed += 1
+            for row in range(number_of_columns):
+                norms[row] = squared_norm(tableau, row)
+    return changed
+
+
+@njit(cache=True, error_model="numpy")
+def scout_step(
+    rng,
+    state,
+    noise_variance,
+    gram,
+    cross,
+    total_square,
+    number_of_rows,
+    mean,
+    precision,
+    lower,
+    upper,
+    log_prior_odds,
+    temperature,
+    noise_floor,
+    flips,
+    number_of_swaps,
+):
+    """Move the scout once: flips (if the number of columns is free), swaps, noise variance.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+    state : (N,) int array
+        The scout's state, changed in place.
+    noise_variance : float
+        The scout's noise variance.
+    gram, cross : (N, N) and (N, L) arrays
+        :math:`B^T B` and :math:`B^T A`.
+    total_square : float
+        :math:`|A|^2`.
+    number_of_rows : int
+        Rows of the data.
+    mean, precision, lower, upper : (N, L) arrays
+        Prior of the weights.
+    log_prior_odds : (N,) array
+    temperature : float
+    noise_floor : float
+        The noise variance is not allowed to fall below: data that are fitted exactly have no other end.
+    flips : bool
+    number_of_swaps : int
+
+    Returns
+    -------
+    noise_variance : float
+        The one step of expectation-maximisation from the old one.
+    changed : int
+        How many flips and swaps happened.
+    """
+    prior = (mean, precision, lower, upper)
+    constants = prior_constants(prior, log_prior_odds)
+    tableau, _ = build_tableau(state, gram, cross, noise_variance, prior, constants)
+    changed = 0
+    if flips:
+        changed += tempered_flips(rng, state, tableau, constants, temperature)
+    changed += tempered_swaps(rng, state, tableau, constants, temperature, number_of_swaps)
+    error = expected_squared_error(state, tableau, cross, noise_variance, prior, total_square)
+    return max(error / (number_of_rows * cross.shape[1]), noise_floor), changed
+
+
+@njit(cache=True, error_model="numpy")
+def fitted_noise_variance(
+    state,
+    noise_variance,
+    gram,
+    cross,
+    total_square,
+    number_of_rows,
+    mean,
+    precision,
+    lower,
+    upper,
+    noise_floor,
+    number_of_steps,
+):
+    """Return the noise variance of a state after steps of expectation-maximisation."""
+    prior = (mean, precision, lower, upper)
+    constants = np.zeros(state.shape[0])
+    for _ in range(number_of_steps):
+        tableau, _ = build_tableau(state, gram, cross, noise_variance, prior, constants)
+        error = expected_squared_error(state, tableau, cross, noise_variance, prior, total_square)
+        noise_variance = max(error / (number_of_rows * cross.shape[1]), noise_floor)
+    return noise_variance
+
+
+@njit(cache=True, error_model="numpy")
+def bounded_evidence(
+    rng,
+    state,
+    noise_variance,
+    gram,
+    cross,
+    total_square,
+    number_of_rows,
+    mean,
+    precision,
+    lower,
+    upper,
+    log_prior_odds,
+    number_of_draws,
+    weights,
+):
+    r"""Estimate the log evidence of a state with the bounds, and draw weights within them.
+
+    The closed form without bounds times the probability that its posterior gives to the bounds,
+    by sequential truncated draws (Geweke, Hajivassiliou, Keane): :math:`y_1` within its bounds, then
+    :math:`y_2` given :math:`y_1`, …; the product of the masses is an unbiased estimate, target by target.
+
+    Parameters
+    ----------
+    rng, state, noise_variance, gram, cross, total_square, number_of_rows
+        As in `scout_step`; nothing is changed.
+    mean, precision, lower, upper, log_prior_odds
+        As in `scout_step`.
+    number_of_draws : int
+        Over which the masses are averaged.
+    weights : (N, L) array
+        The rows of active columns receive a draw within the bounds.
+
+    Returns
+    -------
+    float
+    """
+    prior = (mean, precision, lower, upper)
+    constants = prior_constants(prior, log_prior_odds)
+    tableau, log_evidence = build_tableau(state, gram, cross, noise_variance, prior, constants)
+    number_of_columns, number_of_targets = cross.shape
+    log_evidence -= 0.5 * (
+        total_square / noise_variance
+        + number_of_rows * number_of_targets * np.log(2.0 * np.pi * noise_variance)
+    )
+    active = np.flatnonzero(state)
+    size = active.shape[0]
+    # Cholesky factor of the precision: the last weight has the marginal variance 1 / factor², the
+    # others are drawn backwards, each given those after it.
+    factor = np.zeros((size, size))
+    for first in range(size):
+        for second in range(first + 1):
+            value = gram[active[first], active[second]] / noise_variance
+            if first == second:
+                value += row_precision(active[first], precision)
+            for inner in range(second):
+                value -= factor[first, inner] * factor[second, inner]
+            if first == second:
+                smallest = row_precision(active[first], precision)
+                factor[first, first] = np.sqrt(max(value, smallest))
+            else:
+                factor[first, second] = value / factor[second, second]
+    offset = np.empty(size)
+    for target in range(number_of_targets):
+        log_mean = -np.inf
+        for draw in range(number_of_draws):
+            log_mass = 0.0
+            for first in range(size - 1, -1, -1):
+                row = active[first]
+                shift = 0.0
+                for inner in range(first + 1, size):
+                    shift -= factor[inner, first] * offset[inner]
+                center = tableau[row, number_of_columns + target]
+                center += shift / factor[first, first]
+                concentration = factor[first, first] ** 2
+                left = lower[row, target]
+                right = upper[row, target]
+                log_mass += log_interval_mass(center, concentration, left, right)
+                value = draw_truncated_normal(rng, center, concentration, left, right)
+                offset[first] = value - tableau[row, number_of_columns + target]
+                weights[row, target] = value
+            larger = max(log_mean, log_mass)
+            if larger > -np.inf:
+                log_mean = larger + np.log(np.exp(log_mean - larger) + np.exp(log_mass - larger))
+        log_evidence += log_mean - np.log(number_of_draws)
+    return log_evidence
