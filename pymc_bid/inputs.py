@@ -118,7 +118,9 @@ def _read_number(value: Any, name: str) -> NDArray[np.float64]:
     try:
         return np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise TypeError(f"{name} must be a number or an array of numbers, got {value!r}.") from error
+        raise TypeError(
+            f"{name} must be a number or an array of numbers, got {value!r}."
+        ) from error
 
 
 def _flat(index: pd.Index) -> NDArray:

@@ -179,8 +179,8 @@ def _log_mass(mean, deviation, lower, upper):
     r"""Logarithm of the mass of N(mean, deviation²) between bounds that may be infinite.
 
     Where the mean is outside by more than a little, it is the difference of two tails
-    :math:`\Phi(-x \sqrt 2) = \tfrac12 e^{-x^2} \mathrm{erfcx}(x)`. (In PyMC's own function for this,
-    ``log_diff_normal_cdf``, √2 is a number of single precision.)
+    :math:`\Phi(-x \sqrt 2) = \tfrac12 e^{-x^2} \mathrm{erfcx}(x)`. (Not PyMC's own function for
+    this, ``log_diff_normal_cdf``, in which √2 is a number of single precision.)
     """
     # An infinite bound has a value but no gradient; this one is as good as infinite.
     beyond = 1e15 * deviation

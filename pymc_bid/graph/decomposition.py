@@ -11,7 +11,7 @@ from pymc.model import Model
 from pytensor.compile.sharedvalue import SharedVariable
 from pytensor.graph.basic import Variable
 
-from pymc_bid.graph.roles import Roles, pool_from_mean, read_roles
+from pymc_bid.graph.roles import pool_from_mean, read_roles
 from pymc_bid.graph.structure import children, data_containers
 from pymc_bid.graph.values import Entry, Point, Quantities
 from pymc_bid.regression import Regression, reduce_regression
@@ -78,9 +78,7 @@ class Decomposition:
         self._noise_prior = (
             None if roles.noise is None else Quantities(_parameters(roles.noise), model)
         )
-        self._inclusion = (
-            None if roles.fixed_size else Quantities(_parameters(roles.state), model)
-        )
+        self._inclusion = None if roles.fixed_size else Quantities(_parameters(roles.state), model)
         self._read_pool = pool_from_mean(roles)
         target = model.rvs_to_values[likelihood]
         self._target = Quantities([target], model)

@@ -6,9 +6,7 @@ from numba import njit
 
 
 @njit(cache=True, error_model="numpy")
-def sweep_hyperparameters(
-    rng, mean_precision, weights, hyper_mean, hyper_precision, shape, rate
-):
+def sweep_hyperparameters(rng, mean_precision, weights, hyper_mean, hyper_precision, shape, rate):
     """Draw μ_kl, then τ_kl, from their full conditionals, in place.
 
     Under the GTNSNG prior the truncation constant of y_kl | μ_kl, τ_kl cancels, which leaves the

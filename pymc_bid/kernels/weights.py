@@ -7,9 +7,7 @@ from pymc_bid.kernels.truncated_normal import draw_truncated_normal
 
 
 @njit(cache=True, error_model="numpy")
-def sweep_weights(
-    rng, active, weights, gram, cross, noise_variance, mean, precision, lower, upper
-):
+def sweep_weights(rng, active, weights, gram, cross, noise_variance, mean, precision, lower, upper):
     """Draw every weight once from its full conditional, in place.
 
     With x_k = r_k b_k the conditional of one weight is the truncated normal

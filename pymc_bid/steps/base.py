@@ -38,9 +38,7 @@ class DecompositionStep(BlockedStep):
         if unknown:
             raise TypeError(f"{type(self).__name__} has no option {', '.join(sorted(unknown))}.")
         model = modelcontext(model)
-        asked = [
-            model.values_to_rvs[value] for value in get_value_vars_from_user_vars(vars, model)
-        ]
+        asked = [model.values_to_rvs[value] for value in get_value_vars_from_user_vars(vars, model)]
         self.decomposition = decomposition_of(asked[0], model)
         claimed = self.claimed(self.decomposition, model)
         for variable in asked:

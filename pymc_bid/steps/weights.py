@@ -65,9 +65,7 @@ class WeightStep(DecompositionStep):
             )
             prior = prior._replace(mean=mean, precision=precision)
         for _ in range(self.nu):
-            sweep_weights(
-                self.rng, active, weights, data.gram, data.cross, noise_variance, *prior
-            )
+            sweep_weights(self.rng, active, weights, data.gram, data.cross, noise_variance, *prior)
             if hierarchical:
                 sweep_hyperparameters(self.rng, mean_precision, weights, *hyperprior)
         squares = residual_sum_of_squares(active, weights, data.basis, data.target)

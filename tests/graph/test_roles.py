@@ -93,7 +93,7 @@ def test_another_mean_is_refused_by_name(mean):
 
 
 def test_another_likelihood_is_refused_by_name():
-    with pm.Model() as model:
+    with pm.Model():
         r = pm.Bernoulli("r", 0.5, shape=3)
         Y = pm.Normal("Y", shape=(3, 2))
         pm.StudentT("A", nu=4, mu=(POOL * r) @ Y, sigma=1, observed=TARGET)
@@ -126,7 +126,7 @@ def test_noise_that_depends_on_the_state_is_refused():
 
 
 def test_a_state_vector_with_a_second_child_is_refused():
-    with pm.Model() as model:
+    with pm.Model():
         r = pm.Bernoulli("r", 0.5, shape=3)
         Y = pm.Normal("Y", sigma=1.0 + r[:, None], shape=(3, 2))
         pm.Normal("A", mu=(POOL * r) @ Y, sigma=1, observed=TARGET)

@@ -15,7 +15,7 @@ def small_data(seed=0, rows=6, pool_columns=3, target_columns=2):
 
 
 def handwritten(pool, target, *, k=None, hierarchical=False, bounds=(-1.0, 1.0), transforms=True):
-    """The model as a user would write it, PyMC's default transforms in place unless switched off."""
+    """The model as a user would write it, with PyMC's default transforms or none."""
     size, columns = pool.shape[1], target.shape[1]
     options = {} if transforms else {"default_transform": None}
     with pm.Model() as model:

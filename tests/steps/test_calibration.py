@@ -23,9 +23,7 @@ def summaries(draws):
 def check(name, k, simulations, thinning, options):
     rng = np.random.default_rng(11)
     pool = rng.normal(size=(4, 3))
-    model = getattr(bid, name)(
-        np.zeros((4, 2)), k=k, pool=pool, alpha_sigma=4.0, beta_sigma=3.0
-    )
+    model = getattr(bid, name)(np.zeros((4, 2)), k=k, pool=pool, alpha_sigma=4.0, beta_sigma=3.0)
     names = ["r", "sigma2", "Y", *(["mu_tau"] if name == "gbtn" else [])]
     with model:
         truths = pm.draw([model[v] for v in names], draws=simulations, random_seed=1)
@@ -52,9 +50,7 @@ def check(name, k, simulations, thinning, options):
         single = {v: value[None] for v, value in truth.items()}
         ranks.append(randomised_rank(rng, summaries(single)[0], summaries(posterior)))
     bins = 20 if simulations >= 100 else 5
-    assert_uniform_ranks(
-        np.array(ranks), bins, label=f"{name}, k={k}", rank_count=RANKED_DRAWS + 1
-    )
+    assert_uniform_ranks(np.array(ranks), bins, label=f"{name}, k={k}", rank_count=RANKED_DRAWS + 1)
 
 
 @pytest.mark.parametrize(("name", "k"), CASES)

@@ -58,7 +58,11 @@ def test_a_step_leaves_the_point_alone():
         value.setflags(write=False)
     kept = {name: value.copy() for name, value in point.items()}
     with model:
-        steps = [bid.FlipStep(model["r"]), bid.NoiseStep(model["sigma2"]), bid.WeightStep(model["Y"])]
+        steps = [
+            bid.FlipStep(model["r"]),
+            bid.NoiseStep(model["sigma2"]),
+            bid.WeightStep(model["Y"]),
+        ]
     for step in steps:
         changed, _ = step.step(point)
         assert list(changed) == list(point)

@@ -1,0 +1,83 @@
+"""The paper's state updates against the odds computed from the full residual."""
+
+import numpy as np
+import pytest
+
+from pymc_bid.kernels.paper import flip_sweep, swap_once
+from tests.reference.monte_carlo import assert_means_agree
+
+
+def problem(seed):
+    rng = np.random.default_rng(seed)
+    pool, target = rng.normal(size=(7, 4)), rng.normal(size=(7, 3))
+    weights = rng.uniform(-1, 1, size=(4, 3))
+    return rng, pool, target, weights
+
+
+def log_likelihood(state, pool, target, weights, noise_variance):
+    residual = target - (pool * state) @ weights
+    return -np.sum(residual**2) / (2 * noise_variance)
+
+
+def run(move, state, pool, target, weights, draws):
+    visited = np.empty((draws, len(state)))
+    gram = pool.T @ pool
+    for draw in range(draws):
+        residual_cross = pool.T @ (target - (pool * state) @ weights)
+        move(state, weights, residual_cross, gram)
+        visited[draw] = state
+    return visited
+
+
+def exact_draws(rng, states, pool, target, weights, noise_variance, draws):
+    logs = np.array([log_likelihood(s, pool, target, weights, noise_variance) for s in states])
+    probabilities = np.exp(logs - logs.max())
+    return states[rng.choice(len(states), size=draws, p=probabilities / probabilities.sum())]
+
+
+ALL_STATES = np.array(list(np.ndindex(2, 2, 2, 2)))
+
+
+@pytest.mark.parametrize("fixed", [False, True])
+def test_states_with_fixed_weights_are_drawn_from_their_posterior(fixed):
+    rng, pool, target, weights = problem(1)
+    states = ALL_STATES[ALL_STATES.sum(axis=1) == 2] if fixed else ALL_STATES
+
+    def move(*arrays):
+        if fixed:
+            swap_once(rng, *arrays, 4.0)
+        else:
+            flip_sweep(rng, *arrays, 4.0, np.zeros(4))
+
+    visited = run(move, states[0].copy(), pool, target, weights, 20_000)
+    exact = exact_draws(rng, states, pool, target, weights, 4.0, 20_000)
+    pairs = [(0, 1), (0, 2), (1, 3), (2, 3)]
+
+    def moments(draws):
+        return np.column_stack([draws, *[draws[:, a] * draws[:, b] for a, b in pairs]])
+
+    assert_means_agree(moments(visited), moments(exact), label="paper")
+
+
+def test_residual_products_follow_the_flips():
+    rng, pool, target, weights = problem(2)
+    state = np.array([1, 0, 1, 0])
+    gram = pool.T @ pool
+    residual_cross = pool.T @ (target - (pool * state) @ weights)
+    accepted = 0
+    for _ in range(200):
+        accepted += flip_sweep(rng, state, weights, residual_cross, gram, 10.0, np.zeros(4))[1]
+    assert accepted > 100
+    expected = pool.T @ (target - (pool * state) @ weights)
+    np.testing.assert_allclose(residual_cross, expected, atol=1e-10)
+
+
+def test_columns_forced_in_or_out_stay_there():
+    rng, pool, target, weights = problem(3)
+    state = np.array([1, 0, 1, 0])
+    odds = np.array([np.inf, -np.inf, 0.0, 0.0])
+    visited = run(
+        lambda *arrays: flip_sweep(rng, *arrays, 10.0, odds), state, pool, target, weights, 200
+    )
+    assert (visited[:, 0] == 1).all()
+    assert (visited[:, 1] == 0).all()
