@@ -22,6 +22,8 @@ class Regression(NamedTuple):
     """BᵀB, (N, N)."""
     cross: NDArray[np.float64]
     """BᵀA, (N, L)."""
+    square: float
+    """Sum of the squares of the target."""
     entries: int
     """Number of entries M·L of the target before the reduction."""
 
@@ -61,5 +63,10 @@ def reduce_regression(pool: NDArray[np.float64], target: NDArray[np.float64]) ->
             "The squares of the data overflow. Rescale the data, for example to unit variance."
         )
     return Regression(
-        basis, reduced_target, np.ascontiguousarray(gram), np.ascontiguousarray(cross), entries
+        basis=basis,
+        target=reduced_target,
+        gram=np.ascontiguousarray(gram),
+        cross=np.ascontiguousarray(cross),
+        square=float(square),
+        entries=entries,
     )

@@ -1,10 +1,10 @@
 r"""Annealed search over states, for warm-up only: brings chains from any start to the same region.
 
 A *scout* is a state without weights, moved by flips and swaps whose log odds, taken from the
-closed form without bounds (`pymc_bid.kernels.tableau`), are divided by a temperature that falls to 1.
-The objective is the evidence itself at every temperature; holding the noise variance high instead,
-changes the objective, and its path leads to the best states of the wrong noise. At the end of a cycle
-the scout's state and the chain's are compared by their evidence *with* the bounds, in a Metropolis step.
+closed form without bounds (`pymc_bid.kernels.tableau`), are divided by a temperature that falls to
+1. The objective is the evidence itself at every temperature. Holding the noise variance high
+instead changes the objective, and its path leads to the best states of the wrong noise. At the end
+of a cycle the chain takes over the scout's state if its evidence *with* the bounds is higher.
 
 None of this leaves the posterior invariant: it belongs to draws that are discarded.
 """
@@ -52,11 +52,11 @@ def tempered_flips(rng, state, tableau, constants, temperature):
 
 @njit(cache=True, error_model="numpy")
 def tempered_swaps(rng, state, tableau, constants, temperature, number_of_swaps):
-    """Take a random column out and draw the one that goes in; return how many changed.
+    r"""Take a random column out and draw the one that goes in; return how many changed.
 
-    With row :math:`j` out, row :math:`i` has the precision :math:`q_i + f p_{ji}` and the linear term
-    :math:`c_i + f \\hat y_j`, where :math:`f = p_{ji} / p_{jj}`, :math:`p` being the left part of
-    the tableau: the scores of all candidates take one pass, and pivots only a swap that happens.
+    With row :math:`j` out, row :math:`i` has the precision :math:`q_i + f p_{ji}` and the linear
+    term :math:`c_i + f \hat y_j`, where :math:`f = p_{ji} / p_{jj}`, :math:`p` being the left part
+    of the tableau: one pass scores all candidates, and only a swap that happens takes pivots.
     """
     number_of_columns = state.shape[0]
     number_of_targets = tableau.shape[1] - number_of_columns
@@ -146,14 +146,14 @@ def scout_step(
     log_prior_odds : (N,) array
     temperature : float
     noise_floor : float
-        The noise variance is not allowed to fall below: data that are fitted exactly have no other end.
+        Below which the noise variance does not fall: data fitted exactly would take it to zero.
     flips : bool
     number_of_swaps : int
 
     Returns
     -------
     noise_variance : float
-        The one step of expectation-maximisation from the old one.
+        After one step of expectation-maximisation.
     changed : int
         How many flips and swaps happened.
     """
@@ -213,8 +213,9 @@ def bounded_evidence(
     r"""Estimate the log evidence of a state with the bounds, and draw weights within them.
 
     The closed form without bounds times the probability that its posterior gives to the bounds,
-    by sequential truncated draws (Geweke, Hajivassiliou, Keane): :math:`y_1` within its bounds, then
-    :math:`y_2` given :math:`y_1`, …; the product of the masses is an unbiased estimate, target by target.
+    by sequential truncated draws (Geweke, Hajivassiliou, Keane): :math:`y_1` within its bounds,
+    then :math:`y_2` given :math:`y_1`, …; the product of the masses is an unbiased estimate, target
+    by target.
 
     Parameters
     ----------
@@ -259,7 +260,7 @@ def bounded_evidence(
     offset = np.empty(size)
     for target in range(number_of_targets):
         log_mean = -np.inf
-        for draw in range(number_of_draws):
+        for _ in range(number_of_draws):
             log_mass = 0.0
             for first in range(size - 1, -1, -1):
                 row = active[first]

@@ -27,7 +27,7 @@ from pymc_bid.kernels.oblique_row import (
 
 
 @njit(cache=True, error_model="numpy")
-def collapsed_flip_sweep(
+def collapsed_flips(
     rng,
     state,
     weights,
@@ -40,8 +40,9 @@ def collapsed_flip_sweep(
     upper,
     log_prior_odds,
     companion_sizes,
+    columns,
 ):
-    """Update the state of every column once, together with its weights and those of its companions.
+    """Update the state of some columns, together with their weights and those of their companions.
 
     Parameters
     ----------
@@ -62,11 +63,13 @@ def collapsed_flip_sweep(
     companion_sizes : int array
         The number of companions of each flip is drawn uniformly from these numbers. Fewer take part
         when fewer other columns are in.
+    columns : int array
+        The columns to visit, in this order; a column may be there several times.
 
     Returns
     -------
     tried, accepted : int
-        Number of columns that could change their state, and of those that did.
+        Number of visits that could change a state, and of those that did.
     """
     number_of_columns, number_of_targets = weights.shape
     prior = (mean, precision, lower, upper)
@@ -82,7 +85,7 @@ def collapsed_flip_sweep(
     conditional = np.empty((4, number_of_targets))
     tried = 0
     accepted = 0
-    for row in range(number_of_columns):
+    for row in columns:
         active = state[row] == 1
         forced = np.isinf(log_prior_odds[row])
         if forced and not active and log_prior_odds[row] < 0.0:
@@ -174,3 +177,36 @@ def collapsed_flip_sweep(
             state[row] = 1 if enter else 0
             accepted += 1
     return tried, accepted
+
+
+@njit(cache=True, error_model="numpy")
+def collapsed_flip_sweep(
+    rng,
+    state,
+    weights,
+    residual_cross,
+    gram,
+    noise_variance,
+    mean,
+    precision,
+    lower,
+    upper,
+    log_prior_odds,
+    companion_sizes,
+):
+    """Update the state of every column once; see `collapsed_flips`."""
+    return collapsed_flips(
+        rng,
+        state,
+        weights,
+        residual_cross,
+        gram,
+        noise_variance,
+        mean,
+        precision,
+        lower,
+        upper,
+        log_prior_odds,
+        companion_sizes,
+        np.arange(state.shape[0]),
+    )

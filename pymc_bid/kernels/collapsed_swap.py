@@ -49,14 +49,14 @@ def swap_weight(gram, first, second):
 
 @njit(cache=True, error_model="numpy")
 def draw_pair(rng, state, gram, log_prior_odds, members, affinity):
-    """Draw a column that is in and one that is out, and the log ratio of proposing it and back.
+    r"""Draw a column that is in and one that is out, and the log ratio of proposing it and back.
 
     Returns
     -------
     leaving, entering : int
         -1, -1 if there is no such pair.
     log_proposal_ratio : float
-        :math:`\\log Z_j(J) - \\log Z_i(J')`.
+        :math:`\log Z_j(J) - \log Z_i(J')`.
     """
     number_of_columns = state.shape[0]
     number = 0
@@ -231,9 +231,7 @@ def collapsed_swaps(
         # The masses are the dear part, and can only lower the odds.
         threshold = np.log(rng.random()) + log_odds_leaving - log_proposal_ratio
         if log_odds_entering > threshold:
-            log_odds_entering += log_conditional_mass(
-                conditional[1], threshold - log_odds_entering
-            )
+            log_odds_entering += log_conditional_mass(conditional[1], threshold - log_odds_entering)
         if log_odds_entering > threshold:
             take_out_row(
                 rng,

@@ -123,12 +123,12 @@ def _draw_log_precision(rng, peak, mu_mu, tau_mu, alpha_t, beta_t, lower, upper)
                 log_weights[i] = height + math.log(right - left)
             heights[i] = height
 
-        weights = np.exp(log_weights[: count + 1] - np.max(log_weights[: count + 1]))
-        level = rng.random() * np.sum(weights)
-        cell = 0
-        while cell < count and level >= weights[cell]:
-            level -= weights[cell]
-            cell += 1
+        # The largest log weight plus Gumbel noise is a cell drawn by weight: no sums, no overflow.
+        cell, best = 0, -np.inf
+        for i in range(count + 1):
+            score = log_weights[i] - math.log(rng.standard_exponential())
+            if score > best:
+                cell, best = i, score
 
         bound = heights[cell]
         if cell == 0:

@@ -3,19 +3,22 @@ r"""States without weights: the log evidence of every flip and every swap, with 
 Without bounds the weights integrate out in closed form, and all targets share one precision matrix.
 For the active columns :math:`J` a principal pivot transform of the tableau
 
-.. math:: \bigl[\; G / \sigma^2 + \operatorname{diag} \bar\tau \;\big|\; B^\top A / \sigma^2 + \tau \mu \;\bigr]
+.. math:: \bigl[ G / \sigma^2 + \operatorname{diag} \bar\tau
+    \;\big|\; B^\top A / \sigma^2 + \tau \mu \bigr]
 
-at the rows in :math:`J` holds, for a column :math:`k` that is out, the precision :math:`q_k` (on the
-diagonal) and the linear term :math:`c_{kl}` (on the right) of its weights, those of all active columns
-integrated out; for one that is in, the posterior variance :math:`1 / q_k` and mean
+at the rows in :math:`J` holds, for a column :math:`k` that is out, the precision :math:`q_k` (on
+the diagonal) and the linear term :math:`c_{kl}` (on the right) of its weights, those of all active
+columns integrated out; for one that is in, the posterior variance :math:`1 / q_k` and mean
 :math:`c_{kl} / q_k`. Either way
 
-.. math:: \log \text{odds}_k = \operatorname{logit} \pi_k - \log(\text{prior mass in the bounds})
-    + \tfrac12 \sum_l \Bigl[\log \frac{\bar\tau_k}{q_k} + \frac{c_{kl}^2}{q_k} - \tau_{kl} \mu_{kl}^2\Bigr].
+.. math:: \log \text{odds}_k = \operatorname{logit} \pi_k - \log(\text{prior mass in bounds})
+    + \tfrac12 \sum_l \Bigl[\log \frac{\bar\tau_k}{q_k} + \frac{c_{kl}^2}{q_k}
+    - \tau_{kl} \mu_{kl}^2\Bigr].
 
 Taking a column in or out is one pivot, O(N (N + L)), whatever the number of active columns.
-:math:`\bar\tau_k` is the mean of :math:`\tau_{kl}` over the targets: this is a surrogate that shows the
-way during warm-up and decides nothing afterwards.
+:math:`\bar\tau_k` is the mean of :math:`\tau_{kl}` over the targets. This is a surrogate: it shows
+the way during warm-up and, afterwards, where to look (`pymc_bid.kernels.focused_flip`), but never
+decides.
 """
 
 import numpy as np
@@ -126,7 +129,8 @@ def expected_squared_error(state, tableau, cross, noise_variance, prior, total_s
     r"""Return the posterior mean of the sum of squared errors of a state.
 
     .. math:: |A|^2 - \langle \hat Y, B^\top A \rangle + \sigma^2 \sum_{k \in J, l} \tau_{kl}
-        \hat y_{kl} (\mu_{kl} - \hat y_{kl}) + L \sigma^2 \Bigl(K - \sum_{k \in J} \bar\tau_k / q_k\Bigr)
+        \hat y_{kl} (\mu_{kl} - \hat y_{kl})
+        + L \sigma^2 \Bigl(K - \sum_{k \in J} \bar\tau_k / q_k\Bigr)
     """
     mean, precision, _, _ = prior
     number_of_columns, number_of_targets = cross.shape
@@ -139,9 +143,6 @@ def expected_squared_error(state, tableau, cross, noise_variance, prior, total_s
                 weight = tableau[row, number_of_columns + target]
                 error -= weight * cross[row, target]
                 error += (
-                    noise_variance
-                    * precision[row, target]
-                    * weight
-                    * (mean[row, target] - weight)
+                    noise_variance * precision[row, target] * weight * (mean[row, target] - weight)
                 )
     return max(error, 0.0)

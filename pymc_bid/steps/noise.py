@@ -15,21 +15,10 @@ class NoiseStep(DecompositionStep):
         σ² | · ~ InverseGamma(α_σ + ML/2, β_σ + SSE/2)
 
     Serves `pm.InverseGamma` variances whose square root is the likelihood's scale.
-
-    Parameters
-    ----------
-    vars : random variable
-        The noise variance.
-    warm_up : bool
-        While tuning, hold the variance above a floor that falls.
     """
 
     name = "bid_noise"
     statistics: ClassVar = {}
-
-    def __init__(self, vars, *, warm_up=True, **arguments):
-        super().__init__(vars, **arguments)
-        self.warm_up = warm_up
 
     @classmethod
     def claimed(cls, decomposition, model):

@@ -3,15 +3,35 @@
 from typing import ClassVar
 
 import numpy as np
+from pymc.step_methods.compound import StepMethodState
+from pymc.step_methods.state import dataclass_state
 
 from pymc_bid.graph.roles import require_only_child
 from pymc_bid.kernels.collapsed_flip import collapsed_flip_sweep
 from pymc_bid.kernels.collapsed_swap import collapsed_swaps
+from pymc_bid.kernels.focused_flip import focused_flips
 from pymc_bid.kernels.paper import flip_sweep, swap_once
 from pymc_bid.kernels.residual import residual_cross_products
 from pymc_bid.steps.base import DecompositionStep, active_columns
+from pymc_bid.steps.warm_up import Chain, Scout
 
 SCHEMES = ("collapsed", "paper")
+
+# How many other chosen columns give way when one goes in or out; drawn anew for each move. A few
+# let a move through where many would meet a bound, many ("all", in practice) where they would not.
+FLIP_COMPANIONS = np.array([0, 1, 3, 32, 32, 32])
+SWAP_COMPANIONS = np.array([0, 1, 3])
+SWAPS = 20
+# Columns whose log odds without bounds are below are not visited a second time in a sweep.
+HOPELESS = -20.0
+
+
+@dataclass_state
+class StateStepState(StepMethodState):
+    """What changes in a state step while a chain runs."""
+
+    tune: bool
+    scout: Scout
 
 
 class StateStep(DecompositionStep):
@@ -22,17 +42,23 @@ class StateStep(DecompositionStep):
     vars : random variable
         The state vector.
     scheme : {"collapsed", "paper"}
-        "paper": the update of the paper, which leaves the weights alone. "collapsed": the weights
-        of the columns that move are integrated out and drawn anew.
+        "collapsed": the weights of the columns that move are integrated out and drawn anew.
+        "paper": the update of the paper, which leaves the weights alone and hardly ever moves.
+    warm_up : bool
+        Let a scout search for better states while tuning, see `pymc_bid.steps.warm_up.Scout`; only
+        with the collapsed scheme.
     """
 
+    _state_class = StateStepState
     fixed_size: ClassVar[bool]
 
-    def __init__(self, vars, *, scheme="collapsed", **arguments):
+    def __init__(self, vars, *, scheme="collapsed", warm_up=True, **arguments):
         if scheme not in SCHEMES:
             raise ValueError(f"scheme must be one of {SCHEMES}, got {scheme!r}.")
         super().__init__(vars, **arguments)
         self.scheme = scheme
+        self.warm_up = warm_up and scheme == "collapsed"
+        self.scout = Scout()
 
     @classmethod
     def claimed(cls, decomposition, model):
@@ -51,32 +77,38 @@ class StateStep(DecompositionStep):
         """Update the state vector once."""
         decomposition = self.decomposition
         data = decomposition.regression()
-        state = np.array(decomposition.state.read(point))
-        weights = np.array(decomposition.weights.read(point), order="C")
-        noise_variance = decomposition.noise_variance(point)
-        residual_cross = residual_cross_products(
-            active_columns(state), weights, data.gram, data.cross
-        )
         log_prior_odds = decomposition.log_prior_odds(point)
-        if self.scheme == "paper":
-            counts = self.paper(
-                state, weights, residual_cross, data.gram, noise_variance, log_prior_odds
-            )
-        else:
+        chain = Chain(
+            np.array(decomposition.state.read(point)),
+            np.array(decomposition.weights.read(point), order="C"),
+            decomposition.noise_variance(point),
+        )
+        if self.scheme == "collapsed":
             prior = decomposition.weight_prior(point)
-            counts = self.collapsed(
-                *(state, weights, residual_cross, data.gram, noise_variance, *prior),
-                log_prior_odds,
-            )
-            point = decomposition.weights.write(weights, point)
-        point = decomposition.state.write(state, point)
-        return point, self.report(K=int(state.sum()), **counts)
+            if self.tune and self.warm_up:
+                moved = self.scout.advance(
+                    self.rng, chain, data, prior, log_prior_odds, self.fixed_size
+                )
+                if moved and decomposition.noise is not None:
+                    point = decomposition.noise.write(chain.noise_variance, point)
+        residual_cross = residual_cross_products(
+            active_columns(chain.state), chain.weights, data.gram, data.cross
+        )
+        arrays = (chain.state, chain.weights, residual_cross, data.gram, chain.noise_variance)
+        if self.scheme == "paper":
+            counts = self.paper(*arrays, log_prior_odds)
+        else:
+            counts = self.collapsed(*arrays, *prior, log_prior_odds, cross=data.cross)
+            point = decomposition.weights.write(chain.weights, point)
+        point = decomposition.state.write(chain.state, point)
+        return point, self.report(K=int(chain.state.sum()), **counts)
 
 
 class FlipStep(StateStep):
     """Flip the entries of a state vector with independent Bernoulli entries (ARD).
 
-    One step visits every column once; with the collapsed scheme it also exchanges columns.
+    One step visits every column once; with the collapsed scheme it visits those in doubt again and
+    exchanges columns. Parameters as for `StateStep`: `scheme`, `warm_up`.
     """
 
     name = "bid_flip"
@@ -91,47 +123,39 @@ class FlipStep(StateStep):
 
     def paper(self, *arrays):
         """One sweep of flips with the weights standing still."""
-        tried, accepted = flip_sweep(self.rng, *arrays)
-        return _counts(flips=(tried, accepted), swaps=(0, 0))
+        return _counts(flips=flip_sweep(self.rng, *arrays), swaps=(0, 0))
 
-    def collapsed(self, *arrays):
-        """One sweep of collapsed flips, then collapsed swaps."""
-        flips = collapsed_flip_sweep(self.rng, *arrays, COMPANION_SIZES)
-        swaps = collapsed_swaps(self.rng, *arrays, number_of_swaps(arrays[0]), COMPANION_SIZES)
-        return _counts(flips=flips, swaps=swaps)
+    def collapsed(self, *arrays, cross):
+        """One sweep of collapsed flips, more for the columns in doubt, then collapsed swaps."""
+        rounds = min(max(cross.shape[0] // 25, 3), 10)
+        sweep = collapsed_flip_sweep(self.rng, *arrays, FLIP_COMPANIONS)
+        focused = focused_flips(self.rng, *arrays, FLIP_COMPANIONS, cross, HOPELESS, rounds)
+        swaps = collapsed_swaps(self.rng, *arrays, SWAPS, SWAP_COMPANIONS)
+        return _counts(flips=np.add(sweep, focused), swaps=swaps)
 
 
 class SwapStep(StateStep):
-    """Exchange chosen and unchosen columns of a state vector with a fixed number of ones."""
+    """Exchange chosen and unchosen columns of a state vector with a fixed number of ones.
+
+    Parameters as for `StateStep`: `scheme`, `warm_up`.
+    """
 
     name = "bid_swap"
     fixed_size = True
     statistics: ClassVar = {"K": np.int64, "swaps_tried": np.int64, "swaps_accepted": np.int64}
 
-    def paper(self, state, weights, residual_cross, gram, noise_variance, _):
+    def paper(self, *arrays):
         """Try one exchange with the weights standing still."""
-        return _counts(
-            swaps=swap_once(self.rng, state, weights, residual_cross, gram, noise_variance)
-        )
+        return _counts(swaps=swap_once(self.rng, *arrays[:-1]))
 
-    def collapsed(self, *arrays):
+    def collapsed(self, *arrays, cross):
         """Try collapsed exchanges."""
-        return _counts(
-            swaps=collapsed_swaps(self.rng, *arrays, number_of_swaps(arrays[0]), COMPANION_SIZES)
-        )
+        return _counts(swaps=collapsed_swaps(self.rng, *arrays, SWAPS, SWAP_COMPANIONS))
 
 
 def _counts(**moves: tuple[int, int]) -> dict[str, int]:
     return {
-        f"{move}_{name}": count
+        f"{move}_{name}": int(count)
         for move, pair in moves.items()
         for name, count in zip(("tried", "accepted"), pair, strict=True)
     }
-
-
-COMPANION_SIZES = np.array([0, 1, 3])
-
-
-def number_of_swaps(state: np.ndarray) -> int:
-    """One swap for each chosen column."""
-    return int(state.sum())

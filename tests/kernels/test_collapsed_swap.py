@@ -102,9 +102,7 @@ def test_forced_columns_take_no_part():
     pool, target = small_data()
     odds = np.array([np.inf, -np.inf, 0.0, 0.0])
     problem = Problem(pool, target, 0.6, log_prior_odds=odds)
-    states, _, _ = run_chain(
-        problem, 26, 2000, state=(1, 0, 0, 1), flips=False, number_of_swaps=2
-    )
+    states, _, _ = run_chain(problem, 26, 2000, state=(1, 0, 0, 1), flips=False, number_of_swaps=2)
     assert np.all(states[:, 0] == 1) and np.all(states[:, 1] == 0)
     assert np.all(states.sum(axis=1) == 2)
     assert 0 < states[:, 2].mean() < 1

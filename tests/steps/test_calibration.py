@@ -63,4 +63,4 @@ def test_ranks_are_uniform(name, k):
 @pytest.mark.parametrize(("name", "k"), CASES)
 def test_ranks_are_uniform_for_every_scheme(name, k, scheme):
     options = {"bid_flip" if k is None else "bid_swap": {"scheme": scheme}}
-    check(name, k, simulations=200, thinning=40, options=options)
+    check(name, k, simulations=120, thinning=30, options=options)

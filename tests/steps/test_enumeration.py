@@ -83,4 +83,4 @@ def test_states_are_visited_as_often_as_they_are_probable(scheme, name, size, bo
 def test_states_are_visited_as_often_as_they_are_probable_everywhere(
     scheme, name, size, bounds, pool_given
 ):
-    check(scheme, name, size, bounds, pool_given, draws=150_000)
+    check(scheme, name, size, bounds, pool_given, draws=100_000)

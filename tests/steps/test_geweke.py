@@ -68,7 +68,7 @@ def check(name, k, scheme, draws):
         steps = [
             SimulateTarget([model["r"]], pool=pool, container=model["target"], model=model),
             state,
-            bid.NoiseStep(model["sigma2"], warm_up=False),
+            bid.NoiseStep(model["sigma2"]),
             bid.WeightStep(model["Y"], nu=1),
         ]
         idata = pm.sample(
@@ -95,4 +95,4 @@ def test_steps_and_simulated_data_leave_the_prior_alone(name, k, scheme):
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "k", "scheme"), CASES)
 def test_steps_and_simulated_data_leave_the_prior_alone_at_length(name, k, scheme):
-    check(name, k, scheme, draws=200_000)
+    check(name, k, scheme, draws=60_000)

@@ -1,0 +1,95 @@
+r"""Further collapsed flips for the columns that have a chance to be in.
+
+With many columns most flips of a sweep are hopeless, and the few columns about which the posterior
+is in doubt change too rarely. The closed form without bounds (`pymc_bid.kernels.tableau`) tells
+them apart: column :math:`k` is visited again if its log odds there exceed a threshold. These depend
+on the *other* columns, the noise variance and the data only, neither on :math:`r_k` nor on the
+weights, so visiting :math:`k` or not is as exact as the flip itself. Most active columns are
+visited too, which draws their weights anew: a flip that failed at a bound finds other weights the
+next time.
+"""
+
+import numpy as np
+from numba import njit
+
+from pymc_bid.kernels.collapsed_flip import collapsed_flips
+from pymc_bid.kernels.tableau import build_tableau, log_odds_in, pivot, row_constant
+
+
+@njit(cache=True, error_model="numpy")
+def focused_flips(
+    rng,
+    state,
+    weights,
+    residual_cross,
+    gram,
+    noise_variance,
+    mean,
+    precision,
+    lower,
+    upper,
+    log_prior_odds,
+    companion_sizes,
+    cross,
+    threshold,
+    number_of_rounds,
+):
+    """Visit the columns in doubt, and those that are surely in, in rounds.
+
+    Parameters
+    ----------
+    rng, state, weights, residual_cross, gram, noise_variance, mean, precision, lower, upper, \
+    log_prior_odds, companion_sizes
+        As in `pymc_bid.kernels.collapsed_flip.collapsed_flips`.
+    cross : (N, L) array
+        Pool times target, :math:`B^T A`.
+    threshold : float
+        Columns with log odds below it are left out.
+    number_of_rounds : int
+
+    Returns
+    -------
+    tried, accepted : int
+        Number of visits that could change a state, and of those that did.
+    """
+    number_of_columns = state.shape[0]
+    prior = (mean, precision, lower, upper)
+    constants = np.empty(number_of_columns)
+    for row in range(number_of_columns):
+        constants[row] = row_constant(row, prior, log_prior_odds)
+    tableau, _ = build_tableau(state, gram, cross, noise_variance, prior, constants)
+    log_odds = np.empty(number_of_columns)
+    for row in range(number_of_columns):
+        log_odds[row] = log_odds_in(tableau, state[row] == 1, row, constants[row])
+    column = np.empty(1, np.int64)
+    tried = 0
+    accepted = 0
+    for _ in range(number_of_rounds):
+        for row in range(number_of_columns):
+            if not log_odds[row] > threshold:
+                continue
+            column[0] = row
+            visits, changes = collapsed_flips(
+                rng,
+                state,
+                weights,
+                residual_cross,
+                gram,
+                noise_variance,
+                mean,
+                precision,
+                lower,
+                upper,
+                log_prior_odds,
+                companion_sizes,
+                column,
+            )
+            tried += visits
+            accepted += changes
+            if changes > 0:
+                pivot(tableau, row)
+                for other in range(number_of_columns):
+                    log_odds[other] = log_odds_in(
+                        tableau, state[other] == 1, other, constants[other]
+                    )
+    return tried, accepted
