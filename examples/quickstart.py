@@ -36,7 +36,7 @@ def main() -> None:
     print(f"planted columns: {', '.join(planted.columns)}")
     print(f"found columns:   {', '.join(found)}")
     print(f"mean squared error of a draw: {float(error.mean()):.4f}")
-    print(f"R-hat of the noise variance: {float(az.rhat(posterior['sigma2'])):.3f}")
+    print(f"R-hat of the noise variance: {float(az.rhat(posterior['sigma2'].to_numpy())):.3f}")
 
     draw_picture(planted, posterior, inclusion, options.picture)
     print(f"picture: {options.picture}")

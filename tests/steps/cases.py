@@ -49,6 +49,18 @@ def make_steps(model, seed=0, scheme="paper", nu=1, names=("r", "sigma2", "Y")):
         ]
 
 
+def run_points(model, draws=20, seed=1):
+    """A few iterations of a constructor's model, as a dict of arrays with one row per draw."""
+    steps = make_steps(model, seed=seed, scheme="collapsed")
+    point = model.initial_point(random_seed=seed)
+    points = []
+    for _ in range(draws):
+        for step in steps:
+            point, _ = step.step(point)
+        points.append(point)
+    return {name: np.array([point[name] for point in points]) for name in points[0]}
+
+
 def run_states(steps, point, draws, warm_up=200):
     """Run the steps in turn and return the visited state vectors."""
     for step in steps:

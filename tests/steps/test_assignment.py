@@ -49,7 +49,7 @@ def test_handwritten_graph_gets_the_block_updates_in_its_context(k):
         }
 
 
-def test_other_variables_get_the_samplers_of_pymc():
+def mixed_model():
     pool, target = small_data()
     with pm.Model() as model:
         p = pm.Beta("p", 1, 1)
@@ -59,6 +59,12 @@ def test_other_variables_get_the_samplers_of_pymc():
         Y = pm.TruncatedNormal("Y", 0, spread, lower=-1, upper=1, shape=(3, 2))
         pm.Normal("A", mu=(pool * r) @ Y, sigma=sigma, observed=target)
         pm.Bernoulli("unrelated", 0.5)
+    return model
+
+
+def test_other_variables_get_the_samplers_of_pymc():
+    model = mixed_model()
+    with model:
         assert assigned(model) == {
             "p": "NUTS",
             "r": "FlipStep",
@@ -67,6 +73,11 @@ def test_other_variables_get_the_samplers_of_pymc():
             "Y": "WeightStep",
             "unrelated": "BinaryGibbsMetropolis",
         }
+
+
+@pytest.mark.slow
+def test_a_mixed_model_is_sampled():
+    with mixed_model():
         idata = pm.sample(
             draws=20, tune=20, chains=1, progressbar=False, compute_convergence_checks=False
         )

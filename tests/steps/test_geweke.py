@@ -82,14 +82,14 @@ def check(name, k, scheme, draws):
             compute_convergence_checks=False,
         )
     chain = {key: np.asarray(idata["posterior"][key])[0] for key in names}
-    prior = prior_draws(model, names, 20_000, seed=5)
+    prior = prior_draws(model, names, 10_000, seed=5)
     label = f"{name}, k={k}, {scheme}"
     assert_means_agree(summaries(chain, pool), summaries(prior, pool), alpha=1e-5, label=label)
 
 
 @pytest.mark.parametrize(("name", "k", "scheme"), CASES)
 def test_steps_and_simulated_data_leave_the_prior_alone(name, k, scheme):
-    check(name, k, scheme, draws=8_000)
+    check(name, k, scheme, draws=4_000)
 
 
 @pytest.mark.slow
