@@ -10,8 +10,8 @@ None of this leaves the posterior invariant: it belongs to draws that are discar
 """
 
 import numpy as np
-from numba import njit
 
+from pymc_bid.kernels.compilation import kernel, part
 from pymc_bid.kernels.oblique import draw_index
 from pymc_bid.kernels.tableau import (
     build_tableau,
@@ -25,7 +25,7 @@ from pymc_bid.kernels.tableau import (
 from pymc_bid.kernels.truncated_normal import draw_truncated_normal, log_interval_mass
 
 
-@njit(cache=True, error_model="numpy")
+@part()
 def prior_constants(prior, log_prior_odds):
     """Return `row_constant` of every row."""
     constants = np.empty(log_prior_odds.shape[0])
@@ -34,7 +34,7 @@ def prior_constants(prior, log_prior_odds):
     return constants
 
 
-@njit(cache=True, error_model="numpy")
+@part()
 def tempered_flips(rng, state, tableau, constants, temperature):
     """Draw the state of each column given the others, at a temperature; return how many changed."""
     changed = 0
@@ -50,7 +50,7 @@ def tempered_flips(rng, state, tableau, constants, temperature):
     return changed
 
 
-@njit(cache=True, error_model="numpy")
+@part()
 def tempered_swaps(rng, state, tableau, constants, temperature, number_of_swaps):
     r"""Take a random column out and draw the one that goes in; return how many changed.
 
@@ -107,7 +107,7 @@ def tempered_swaps(rng, state, tableau, constants, temperature, number_of_swaps)
     return changed
 
 
-@njit(cache=True, error_model="numpy")
+@kernel()
 def scout_step(
     rng,
     state,
@@ -168,7 +168,7 @@ def scout_step(
     return max(error / (number_of_rows * cross.shape[1]), noise_floor), changed
 
 
-@njit(cache=True, error_model="numpy")
+@kernel()
 def fitted_noise_variance(
     state,
     noise_variance,
@@ -185,7 +185,8 @@ def fitted_noise_variance(
 ):
     """Return the noise variance of a state after steps of expectation-maximisation."""
     prior = (mean, precision, lower, upper)
-    constants = np.zeros(state.shape[0])
+    # Only the error is asked for, which they do not enter.
+    constants = np.empty(state.shape[0])
     for _ in range(number_of_steps):
         tableau, _ = build_tableau(state, gram, cross, noise_variance, prior, constants)
         error = expected_squared_error(state, tableau, cross, noise_variance, prior, total_square)
@@ -193,7 +194,7 @@ def fitted_noise_variance(
     return noise_variance
 
 
-@njit(cache=True, error_model="numpy")
+@kernel()
 def bounded_evidence(
     rng,
     state,
@@ -240,11 +241,15 @@ def bounded_evidence(
         total_square / noise_variance
         + number_of_rows * number_of_targets * np.log(2.0 * np.pi * noise_variance)
     )
-    active = np.flatnonzero(state)
-    size = active.shape[0]
+    active = np.empty(number_of_columns, np.int64)
+    size = 0
+    for row in range(number_of_columns):
+        if state[row] == 1:
+            active[size] = row
+            size += 1
     # Cholesky factor of the precision: the last weight has the marginal variance 1 / factor², the
     # others are drawn backwards, each given those after it.
-    factor = np.zeros((size, size))
+    factor = np.empty((size, size))
     for first in range(size):
         for second in range(first + 1):
             value = gram[active[first], active[second]] / noise_variance

@@ -11,9 +11,9 @@ This is a Gibbs update of :math:`(r_j, y_j)` given :math:`y'_S`, hence exact for
 """
 
 import numpy as np
-from numba import njit
 
-from pymc_bid.kernels.oblique import draw_companions, oblique_direction
+from pymc_bid.kernels.compilation import kernel
+from pymc_bid.kernels.oblique import draw_companions, largest_size, oblique_direction
 from pymc_bid.kernels.oblique_row import (
     is_within_bounds,
     log_conditional_mass,
@@ -26,7 +26,7 @@ from pymc_bid.kernels.oblique_row import (
 )
 
 
-@njit(cache=True, error_model="numpy")
+@kernel()
 def collapsed_flips(
     rng,
     state,
@@ -73,7 +73,7 @@ def collapsed_flips(
     """
     number_of_columns, number_of_targets = weights.shape
     prior = (mean, precision, lower, upper)
-    largest = companion_sizes.max()
+    largest = largest_size(companion_sizes)
     members = np.empty(number_of_columns, np.int64)
     affinity = np.empty(number_of_columns)
     companions = np.empty(largest, np.int64)
@@ -177,36 +177,3 @@ def collapsed_flips(
             state[row] = 1 if enter else 0
             accepted += 1
     return tried, accepted
-
-
-@njit(cache=True, error_model="numpy")
-def collapsed_flip_sweep(
-    rng,
-    state,
-    weights,
-    residual_cross,
-    gram,
-    noise_variance,
-    mean,
-    precision,
-    lower,
-    upper,
-    log_prior_odds,
-    companion_sizes,
-):
-    """Update the state of every column once; see `collapsed_flips`."""
-    return collapsed_flips(
-        rng,
-        state,
-        weights,
-        residual_cross,
-        gram,
-        noise_variance,
-        mean,
-        precision,
-        lower,
-        upper,
-        log_prior_odds,
-        companion_sizes,
-        np.arange(state.shape[0]),
-    )

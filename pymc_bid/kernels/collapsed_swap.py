@@ -18,12 +18,13 @@ inclusion, where the prior odds of the two columns enter.
 """
 
 import numpy as np
-from numba import njit
 
+from pymc_bid.kernels.compilation import kernel, part
 from pymc_bid.kernels.oblique import (
     closeness,
     draw_companions,
     draw_index,
+    largest_size,
     oblique_direction,
 )
 from pymc_bid.kernels.oblique_row import (
@@ -37,7 +38,7 @@ from pymc_bid.kernels.oblique_row import (
 )
 
 
-@njit(cache=True, error_model="numpy")
+@part()
 def swap_weight(gram, first, second):
     """Return the symmetric weight with which two columns are proposed for each other.
 
@@ -47,7 +48,7 @@ def swap_weight(gram, first, second):
     return closeness(gram, first, second) + 1.0 / gram.shape[0]
 
 
-@njit(cache=True, error_model="numpy")
+@part()
 def draw_pair(rng, state, gram, log_prior_odds, members, affinity):
     r"""Draw a column that is in and one that is out, and the log ratio of proposing it and back.
 
@@ -85,7 +86,7 @@ def draw_pair(rng, state, gram, log_prior_odds, members, affinity):
     return leaving, entering, np.log(forward) - np.log(backward)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel()
 def collapsed_swaps(
     rng,
     state,
@@ -131,7 +132,7 @@ def collapsed_swaps(
     """
     number_of_columns, number_of_targets = weights.shape
     prior = (mean, precision, lower, upper)
-    largest = companion_sizes.max()
+    largest = largest_size(companion_sizes)
     members = np.empty(number_of_columns, np.int64)
     affinity = np.empty(number_of_columns)
     companions = np.empty(largest, np.int64)
@@ -165,7 +166,9 @@ def collapsed_swaps(
             direction[0],
             gram_direction[0],
         )
-        shift_companions(leaving, companions, size, direction[0], weights, True, shifted)
+        shift_companions(
+            leaving, companions, size, direction[0], weights, state[leaving] == 1, shifted
+        )
         project_residual(
             leaving,
             companions,
@@ -253,7 +256,7 @@ def collapsed_swaps(
                 gram_direction[1],
                 conditional[1],
                 shifted,
-                False,
+                state[entering] == 1,
                 weights,
                 residual_cross,
                 prior,

@@ -10,13 +10,13 @@ next time.
 """
 
 import numpy as np
-from numba import njit
 
 from pymc_bid.kernels.collapsed_flip import collapsed_flips
+from pymc_bid.kernels.compilation import kernel
 from pymc_bid.kernels.tableau import build_tableau, log_odds_in, pivot, row_constant
 
 
-@njit(cache=True, error_model="numpy")
+@kernel()
 def focused_flips(
     rng,
     state,

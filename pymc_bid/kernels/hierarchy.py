@@ -2,10 +2,10 @@
 
 import math
 
-from numba import njit
+from pymc_bid.kernels.compilation import kernel
 
 
-@njit(cache=True, error_model="numpy")
+@kernel()
 def sweep_hyperparameters(rng, mean_precision, weights, hyper_mean, hyper_precision, shape, rate):
     """Draw μ_kl, then τ_kl, from their full conditionals, in place.
 

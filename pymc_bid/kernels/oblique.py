@@ -15,14 +15,15 @@ columns alone, never from the weights or from the state of the column that moves
 """
 
 import numpy as np
-from numba import njit
+
+from pymc_bid.kernels.compilation import part
 
 # Relative to the diagonal of the Gram matrix; keeps the direction finite for identical columns.
 RELATIVE_RIDGE = 1e-12
 LARGEST_CLOSENESS_INVERSE = 0.02
 
 
-@njit(cache=True, error_model="numpy")
+@part()
 def closeness(gram, first, second):
     r"""Return :math:`\rho^2 / (1.02 - \rho^2)` with :math:`\rho` the uncentred correlation.
 
@@ -37,7 +38,7 @@ def closeness(gram, first, second):
     return square / (1.0 + LARGEST_CLOSENESS_INVERSE - square)
 
 
-@njit(cache=True, error_model="numpy")
+@part()
 def draw_index(rng, affinity, number):
     """Draw an index below `number` with probability proportional to `affinity`, -1 if all are 0."""
     total = 0.0
@@ -56,7 +57,17 @@ def draw_index(rng, affinity, number):
     return last
 
 
-@njit(cache=True, error_model="numpy")
+@part()
+def largest_size(companion_sizes):
+    """Return the largest number of companions, for which workspaces have to be made."""
+    # NumPy's maximum would cost a second of compilation.
+    largest = 0
+    for size in companion_sizes:
+        largest = max(largest, size)
+    return largest
+
+
+@part()
 def draw_companions(rng, state, gram, first, second, size, members, affinity, companions):
     """Draw up to `size` companions among the active columns other than `first` and `second`.
 
@@ -106,7 +117,7 @@ def draw_companions(rng, state, gram, first, second, size, members, affinity, co
     return drawn
 
 
-@njit(cache=True, error_model="numpy")
+@part()
 def oblique_direction(
     gram, noise_variance, precision, row, companions, size, factor, direction, gram_direction
 ):

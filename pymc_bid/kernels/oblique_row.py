@@ -17,12 +17,12 @@ as in `pymc_bid.kernels.oblique.oblique_direction`.
 """
 
 import numpy as np
-from numba import njit
 
+from pymc_bid.kernels.compilation import part
 from pymc_bid.kernels.truncated_normal import draw_truncated_normal, log_interval_mass
 
 
-@njit(cache=True, error_model="numpy")
+@part()
 def oblique_conditional(
     row,
     companions,
@@ -105,7 +105,7 @@ def oblique_conditional(
     return log_ratio
 
 
-@njit(cache=True, error_model="numpy")
+@part()
 def log_prior_mass(row, prior):
     """Sum, over the targets, the log mass that the parent normal of a row has within its bounds."""
     mean, precision, lower, upper = prior
@@ -127,7 +127,7 @@ def log_prior_mass(row, prior):
     return total
 
 
-@njit(cache=True, error_model="numpy")
+@part()
 def log_conditional_mass(conditional, enough):
     """Sum, over the targets, the log mass of the intervals of `conditional`.
 
@@ -148,7 +148,7 @@ def log_conditional_mass(conditional, enough):
     return total
 
 
-@njit(cache=True, error_model="numpy")
+@part()
 def shift_companions(row, companions, size, direction, weights, active, shifted):
     r"""Write :math:`y'_S = y_S + \beta y_j` into `shifted`, just :math:`y_S` if not active."""
     for index in range(size):
@@ -158,7 +158,7 @@ def shift_companions(row, companions, size, direction, weights, active, shifted)
             shifted[index, target] = weights[companion, target] + slope * weights[row, target]
 
 
-@njit(cache=True, error_model="numpy")
+@part()
 def project_residual(
     row, companions, size, direction, residual_cross, overlap, removed, projection
 ):
@@ -189,7 +189,7 @@ def project_residual(
             projection[target] -= slope * residual_cross[companion, target]
 
 
-@njit(cache=True, error_model="numpy")
+@part()
 def is_within_bounds(companions, size, shifted, prior):
     """Tell whether the companions could keep the shifted weights with the row taken out."""
     _, _, lower, upper = prior
@@ -202,7 +202,7 @@ def is_within_bounds(companions, size, shifted, prior):
     return True
 
 
-@njit(cache=True, error_model="numpy")
+@part()
 def add_to_residual_cross(residual_cross, gram_direction, amount):
     """Add the outer product of `gram_direction` and `amount` to `residual_cross`, in place."""
     for column in range(residual_cross.shape[0]):
@@ -211,7 +211,7 @@ def add_to_residual_cross(residual_cross, gram_direction, amount):
             residual_cross[column, target] += factor * amount[target]
 
 
-@njit(cache=True, error_model="numpy")
+@part()
 def take_out_row(
     rng, row, companions, size, gram_direction, shifted, weights, residual_cross, prior
 ):
@@ -232,7 +232,7 @@ def take_out_row(
         )
 
 
-@njit(cache=True, error_model="numpy")
+@part()
 def put_in_row(
     rng,
     row,

@@ -7,11 +7,10 @@ prior, and switching it on adds noise. `pymc_bid.kernels.collapsed_flip` and
 
 import math
 
-import numpy as np
-from numba import njit
+from pymc_bid.kernels.compilation import kernel, part
 
 
-@njit(cache=True, error_model="numpy")
+@part()
 def add_column(column, sign, weights, residual_cross, gram):
     """Update P = Bᵀ(A - XY) in place after `column` went in (sign=1) or out (sign=-1)."""
     rows, columns = residual_cross.shape
@@ -21,7 +20,7 @@ def add_column(column, sign, weights, residual_cross, gram):
             residual_cross[row, other] -= entry * weights[column, other]
 
 
-@njit(cache=True, error_model="numpy")
+@kernel()
 def flip_sweep(rng, state, weights, residual_cross, gram, noise_variance, log_prior_odds):
     """Visit every entry of the state vector once and draw it given everything else.
 
@@ -50,7 +49,18 @@ def flip_sweep(rng, state, weights, residual_cross, gram, noise_variance, log_pr
     return size, accepted
 
 
-@njit(cache=True, error_model="numpy")
+@part()
+def nth_column(state, value, position):
+    """Return the index of an entry of the state vector: of those equal to `value`, by position."""
+    for column in range(state.size):
+        if state[column] == value:
+            if position == 0:
+                return column
+            position -= 1
+    return -1
+
+
+@kernel()
 def swap_once(rng, state, weights, residual_cross, gram, noise_variance):
     """Pick a chosen and an unchosen column uniformly and exchange them with probability o/(1+o).
 
@@ -61,12 +71,13 @@ def swap_once(rng, state, weights, residual_cross, gram, noise_variance):
     `state` is updated in place. Returns how many exchanges were tried (none when no column or
     every column is chosen) and how many were carried out.
     """
-    chosen = np.flatnonzero(state == 1)
-    others = np.flatnonzero(state == 0)
-    if chosen.size == 0 or others.size == 0:
+    number_chosen = 0
+    for entry in state:
+        number_chosen += entry
+    if number_chosen == 0 or number_chosen == state.size:
         return 0, 0
-    j = chosen[int(rng.random() * chosen.size)]
-    i = others[int(rng.random() * others.size)]
+    j = nth_column(state, 1, int(rng.random() * number_chosen))
+    i = nth_column(state, 0, int(rng.random() * (state.size - number_chosen)))
     change = 0.0
     for column in range(weights.shape[1]):
         y_j = weights[j, column]

@@ -1,9 +1,9 @@
 """What the fit leaves over: residual sums of squares and their products with the pool."""
 
-from numba import njit
+from pymc_bid.kernels.compilation import kernel, part
 
 
-@njit(cache=True, error_model="numpy")
+@part()
 def subtract_fit(values, left, active, weights):
     """Subtract left[:, J] @ weights[J, :] from `values`, in place.
 
@@ -31,7 +31,7 @@ def subtract_fit(values, left, active, weights):
                 values[row, column] -= left_a * weights[a, column]
 
 
-@njit(cache=True, error_model="numpy")
+@kernel()
 def residual_sum_of_squares(active, weights, basis, target):
     """Return Σ_l |a_l - Σ_{k∈J} b_k y_kl|².
 
@@ -48,7 +48,7 @@ def residual_sum_of_squares(active, weights, basis, target):
     return total
 
 
-@njit(cache=True, error_model="numpy")
+@kernel()
 def residual_cross_products(active, weights, gram, cross):
     """Return P = Bᵀ(A - B·diag(r)·Y) = BᵀA - (BᵀB)[:, J] Y[J, :], an (N, L) array."""
     result = cross.copy()

@@ -22,12 +22,12 @@ decides.
 """
 
 import numpy as np
-from numba import njit
 
+from pymc_bid.kernels.compilation import part
 from pymc_bid.kernels.oblique_row import log_prior_mass
 
 
-@njit(cache=True, error_model="numpy")
+@part()
 def row_precision(row, precision):
     """Return the mean prior precision of a row of weights."""
     total = 0.0
@@ -36,7 +36,7 @@ def row_precision(row, precision):
     return total / precision.shape[1]
 
 
-@njit(cache=True, error_model="numpy")
+@part()
 def row_constant(row, prior, log_prior_odds):
     """Return the part of a column's log odds that depends on its prior alone."""
     mean, precision, _, _ = prior
@@ -48,7 +48,7 @@ def row_constant(row, prior, log_prior_odds):
     return constant
 
 
-@njit(cache=True, error_model="numpy")
+@part()
 def pivot(tableau, row):
     """Exchange a column between in and out, in place; doing it twice changes nothing."""
     inverse = 1.0 / tableau[row, row]
@@ -65,7 +65,7 @@ def pivot(tableau, row):
             other_row[row] = -factor * inverse
 
 
-@njit(cache=True, error_model="numpy")
+@part()
 def squared_norm(tableau, row):
     """Return the squared norm of the right part of a row."""
     total = 0.0
@@ -74,7 +74,7 @@ def squared_norm(tableau, row):
     return total
 
 
-@njit(cache=True, error_model="numpy")
+@part()
 def log_odds_in(tableau, active, row, constant):
     """Return the log odds of a column being in against out, given all other columns."""
     number_of_targets = tableau.shape[1] - tableau.shape[0]
@@ -84,7 +84,7 @@ def log_odds_in(tableau, active, row, constant):
     return constant + 0.5 * (quadratic - number_of_targets * log_precision)
 
 
-@njit(cache=True, error_model="numpy")
+@part()
 def build_tableau(state, gram, cross, noise_variance, prior, constants):
     """Return the tableau of a state, and its log evidence relative to the empty state.
 
@@ -119,12 +119,12 @@ def build_tableau(state, gram, cross, noise_variance, prior, constants):
     log_evidence = 0.0
     for row in range(number_of_columns):
         if state[row] == 1:
-            log_evidence += log_odds_in(tableau, False, row, constants[row])
+            log_evidence += log_odds_in(tableau, state[row] != 1, row, constants[row])
             pivot(tableau, row)
     return tableau, log_evidence
 
 
-@njit(cache=True, error_model="numpy")
+@part()
 def expected_squared_error(state, tableau, cross, noise_variance, prior, total_square):
     r"""Return the posterior mean of the sum of squared errors of a state.
 

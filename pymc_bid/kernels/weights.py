@@ -1,12 +1,12 @@
 """Gibbs sweep over the weights Y, column by column and without the rows of the data."""
 
 import numpy as np
-from numba import njit
 
+from pymc_bid.kernels.compilation import kernel
 from pymc_bid.kernels.truncated_normal import draw_truncated_normal
 
 
-@njit(cache=True, error_model="numpy")
+@kernel()
 def sweep_weights(rng, active, weights, gram, cross, noise_variance, mean, precision, lower, upper):
     """Draw every weight once from its full conditional, in place.
 
@@ -35,10 +35,8 @@ def sweep_weights(rng, active, weights, gram, cross, noise_variance, mean, preci
     """
     number_active = active.size
     rows, columns = weights.shape
-    inactive = np.ones(rows, dtype=np.bool_)
     gram_active = np.empty((number_active, number_active))
     for i in range(number_active):
-        inactive[active[i]] = False
         for j in range(number_active):
             gram_active[i, j] = gram[active[i], active[j]]
     fitted = np.empty(number_active)
@@ -70,13 +68,17 @@ def sweep_weights(rng, active, weights, gram, cross, noise_variance, mean, preci
             for j in range(number_active):
                 projection[j] -= gram_active[i, j] * change
             weights[row, column] = drawn
+    # What is left to draw once the chosen rows, which come in ascending order, are passed over.
+    passed = 0
     for row in range(rows):
-        if inactive[row]:
-            for column in range(columns):
-                weights[row, column] = draw_truncated_normal(
-                    rng,
-                    mean[row, column],
-                    precision[row, column],
-                    lower[row, column],
-                    upper[row, column],
-                )
+        if passed < number_active and active[passed] == row:
+            passed += 1
+            continue
+        for column in range(columns):
+            weights[row, column] = draw_truncated_normal(
+                rng,
+                mean[row, column],
+                precision[row, column],
+                lower[row, column],
+                upper[row, column],
+            )

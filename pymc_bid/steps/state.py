@@ -7,7 +7,7 @@ from pymc.step_methods.compound import StepMethodState
 from pymc.step_methods.state import dataclass_state
 
 from pymc_bid.graph.roles import require_only_child
-from pymc_bid.kernels.collapsed_flip import collapsed_flip_sweep
+from pymc_bid.kernels.collapsed_flip import collapsed_flips
 from pymc_bid.kernels.collapsed_swap import collapsed_swaps
 from pymc_bid.kernels.focused_flip import focused_flips
 from pymc_bid.kernels.paper import flip_sweep, swap_once
@@ -128,7 +128,8 @@ class FlipStep(StateStep):
     def collapsed(self, *arrays, cross):
         """One sweep of collapsed flips, more for the columns in doubt, then collapsed swaps."""
         rounds = min(max(cross.shape[0] // 25, 3), 10)
-        sweep = collapsed_flip_sweep(self.rng, *arrays, FLIP_COMPANIONS)
+        everyone = np.arange(cross.shape[0])
+        sweep = collapsed_flips(self.rng, *arrays, FLIP_COMPANIONS, everyone)
         focused = focused_flips(self.rng, *arrays, FLIP_COMPANIONS, cross, HOPELESS, rounds)
         swaps = collapsed_swaps(self.rng, *arrays, SWAPS, SWAP_COMPANIONS)
         return _counts(flips=np.add(sweep, focused), swaps=swaps)

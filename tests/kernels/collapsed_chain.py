@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
-from pymc_bid.kernels.collapsed_flip import collapsed_flip_sweep
+from pymc_bid.kernels.collapsed_flip import collapsed_flips
 from pymc_bid.kernels.collapsed_swap import collapsed_swaps
 from pymc_bid.kernels.truncated_normal import draw_truncated_normal
 from tests.reference.enumeration import total_variation
@@ -107,7 +107,7 @@ def _chain(
         fitted = (pool * state) @ weights
         residual_cross = np.ascontiguousarray(pool.T) @ (target - fitted)
         if flips:
-            accepted += collapsed_flip_sweep(
+            accepted += collapsed_flips(
                 rng,
                 state,
                 weights,
@@ -120,6 +120,7 @@ def _chain(
                 upper,
                 log_prior_odds,
                 companion_sizes,
+                np.arange(state.shape[0]),
             )[1]
         if number_of_swaps > 0:
             accepted += collapsed_swaps(

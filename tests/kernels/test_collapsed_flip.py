@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from pymc_bid.kernels.collapsed_flip import collapsed_flip_sweep
+from pymc_bid.kernels.collapsed_flip import collapsed_flips
 from tests.kernels.collapsed_chain import (
     Problem,
     assert_sound,
@@ -169,7 +169,7 @@ def test_nothing_is_lost_to_rounding(name, start):
     residual_cross = problem.residual_cross(state, weights)
     sizes = np.array([0, 1, 3, 8])
     for _ in range(300):
-        tried, accepted = collapsed_flip_sweep(
+        tried, accepted = collapsed_flips(
             rng,
             state,
             weights,
@@ -179,6 +179,7 @@ def test_nothing_is_lost_to_rounding(name, start):
             *problem.prior,
             problem.odds,
             sizes,
+            np.arange(len(state)),
         )
         assert 0 <= accepted <= tried == problem.shape[0]
     assert_sound(problem, state, weights, residual_cross, name)
@@ -191,7 +192,7 @@ def test_the_tracked_residual_does_not_drift():
     weights, state = problem.draw_weights(rng), np.ones(8, np.int64)
     gram, residual_cross = pool.T @ pool, problem.residual_cross(state, weights)
     for _ in range(10_000):
-        collapsed_flip_sweep(
+        collapsed_flips(
             rng,
             state,
             weights,
@@ -201,5 +202,6 @@ def test_the_tracked_residual_does_not_drift():
             *problem.prior,
             problem.odds,
             np.array([0, 1, 3]),
+            np.arange(8),
         )
     assert_sound(problem, state, weights, residual_cross)
