@@ -77,6 +77,9 @@ def read_roles(likelihood: Variable, model: Model) -> Roles:
     others = [v.name for v in parents if v is not state and v is not weights]
     if others:
         raise TypeError(f"The mean of {name} also depends on {', '.join(others)}; {_EXPECTED}.")
+    for variable in (state, weights):
+        if variable not in model.free_RVs:
+            raise TypeError(f"{variable.name} is observed; a decomposition needs it to be free.")
     if state.ndim != 1 or weights.ndim != 2:
         raise TypeError(
             f"{state.name} has {state.ndim} and {weights.name} {weights.ndim} dimensions; "
@@ -195,7 +198,7 @@ def _read_noise(scale: Variable, model: Model) -> Variable | None:
     if len(parents) != 1 or not isinstance(parents[0].owner.op, InvGammaRV):
         return None
     (noise,) = parents
-    if noise.ndim != 0 or not is_monomial(scale, [noise]):
+    if noise not in model.free_RVs or noise.ndim != 0 or not is_monomial(scale, [noise]):
         return None
     # c·x^p is settled by two points.
     evaluate = as_function([noise], [scale])
@@ -204,16 +207,14 @@ def _read_noise(scale: Variable, model: Model) -> Variable | None:
 
 
 def _read_hyperparameters(weights: Variable, model: Model) -> Variable | None:
-    if not isinstance(weights.owner.op, TruncatedNormalRV | NormalRV):
-        return None
     mean, scale, *bounds = weights.owner.op.dist_params(weights.owner)
-    parents = [
-        v for v in random_variables_in([mean, scale], model) if isinstance(v.owner.op, GTNSNGRV)
-    ]
-    if len(parents) != 1 or random_variables_in([mean, scale], model) != parents:
+    parents = random_variables_in([mean, scale], model)
+    if len(parents) != 1 or not isinstance(parents[0].owner.op, GTNSNGRV):
         return None
     (hyper,) = parents
-    if hyper.ndim != 3 or not (is_polynomial(mean, parents) and is_monomial(scale, parents)):
+    if hyper not in model.free_RVs or hyper.ndim != 3:
+        return None
+    if not (is_polynomial(mean, parents) and is_monomial(scale, parents)):
         return None
     evaluate = as_function(parents, [mean, scale])
     shape = tuple(2 if n is None else n for n in hyper.type.shape)

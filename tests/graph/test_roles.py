@@ -169,6 +169,19 @@ def test_a_hyperprior_with_other_bounds_than_the_weights_is_left_to_pymc(bounds)
     assert Decomposition(model["A"], model).roles.hyperparameters is None
 
 
+def test_an_observed_noise_variance_is_known_noise():
+    model = pm.observe(build(), {"sigma2": 0.25})
+    found = Decomposition(model["A"], model)
+    assert found.roles.noise is None
+    assert found.noise_variance(model.initial_point()) == pytest.approx(0.25)
+
+
+def test_observed_weights_are_refused_by_name():
+    model = pm.observe(build(), {"Y": np.zeros((3, 2))})
+    with model, pytest.raises(TypeError, match="Y is observed"):
+        bid.FlipStep(model["r"])
+
+
 def test_new_data_in_a_container_are_noticed():
     with pm.Model() as model:
         data = pm.Data("data", TARGET)

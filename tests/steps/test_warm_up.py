@@ -1,0 +1,89 @@
+"""The scout: it brings chains together while tuning, and is gone afterwards."""
+
+import numpy as np
+import pymc as pm
+import pytest
+
+import pymc_bid as bid
+from pymc_bid.steps.warm_up import CYCLE
+from tests.reference.monte_carlo import assert_means_agree
+
+PLANTED = bid.datasets.make_planted(rows=60, columns=16, rank=4, noise=0.2, seed=5)
+
+
+def flip_step(model, **options):
+    return bid.FlipStep([model["r"]], model=model, rng=np.random.default_rng(0), **options)
+
+
+def test_chains_with_the_wrong_columns_are_brought_to_the_planted_ones():
+    wrong = np.array([name not in PLANTED.columns for name in PLANTED.A.columns])
+    start = np.zeros(16, dtype=int)
+    start[np.flatnonzero(wrong)[:4]] = 1
+    with bid.gbt(PLANTED.A, k=4):
+        idata = pm.sample(
+            draws=20,
+            tune=2 * CYCLE,
+            chains=2,
+            cores=1,
+            initvals={"r": start},
+            random_seed=1,
+            progressbar=False,
+            compute_convergence_checks=False,
+        )
+    assert (np.asarray(idata["posterior"]["r"]) == ~wrong).all()
+
+
+def test_chains_from_every_start_agree_on_the_number_of_columns():
+    rng = np.random.default_rng(3)
+    data = np.repeat(rng.normal(size=(40, 5)), 2, axis=1)
+    starts = [np.zeros(10, dtype=int), np.ones(10, dtype=int)]
+    with bid.gbt(data):
+        idata = pm.sample(
+            draws=500,
+            tune=2 * CYCLE,
+            chains=2,
+            cores=1,
+            initvals=[{"r": start} for start in starts],
+            random_seed=2,
+            progressbar=False,
+            compute_convergence_checks=False,
+        )
+    r = np.asarray(idata["posterior"]["r"])
+    # Every column is there twice: one of each pair is needed, the other one is not.
+    assert (r.reshape(2, 500, 5, 2).sum(axis=-1) >= 1).all()
+    empty, full = r.sum(axis=-1)
+    assert_means_agree(empty, full, batches=25, label="K")
+
+
+@pytest.mark.parametrize("options", [{"warm_up": False}, {"scheme": "paper"}])
+def test_no_scout_where_it_is_not_wanted(options):
+    model = bid.gbt(PLANTED.A)
+    step = flip_step(model, **options)
+    step.step(model.initial_point(random_seed=1))
+    assert step.scout.state is None
+
+
+def test_the_scout_rests_after_tuning():
+    model = bid.gbt(PLANTED.A)
+    step = flip_step(model)
+    point, _ = step.step(model.initial_point(random_seed=1))
+    step.stop_tuning()
+    before = step.sampling_state
+    for _ in range(3):
+        point, _ = step.step(point)
+    assert step.scout.iteration == before.scout.iteration == 1
+    np.testing.assert_array_equal(step.scout.state, before.scout.state)
+
+
+def test_the_scout_is_part_of_the_sampling_state():
+    model = bid.gbt(PLANTED.A)
+    step = flip_step(model)
+    fresh = step.sampling_state
+    point = model.initial_point(random_seed=1)
+    for _ in range(5):
+        point, _ = step.step(point)
+    assert step.scout.iteration == 5
+    step.sampling_state = fresh
+    assert step.scout.iteration == 0
+    assert step.scout.state is None
+    assert step.tune
