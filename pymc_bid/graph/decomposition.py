@@ -33,10 +33,12 @@ class _Watch:
         self._containers = containers
         self._seen = [container.get_value(borrow=True) for container in containers]
 
-    def __bool__(self) -> bool:
-        return bool(self._containers)
+    def covers(self, other: "_Watch") -> bool:
+        """Whether this changes whenever the other one does."""
+        return set(other._containers) <= set(self._containers)
 
     def changed(self) -> bool:
+        """Whether there is a new array; asking again says no."""
         now = [container.get_value(borrow=True) for container in self._containers]
         before, self._seen = self._seen, now
         return any(old is not new for old, new in zip(before, now, strict=True))
@@ -99,8 +101,8 @@ class Decomposition:
             if self._pool is None or new_pool:
                 self._pool = self._read_pool(target, self._size)
             self._regression = reduce_regression(self._pool, target)
-            if not self._target_data:
-                # It would only be needed for another target, and may have many rows.
+            if self._pool_data.covers(self._target_data):
+                # The pool may have many rows, and is read again with every new target.
                 self._pool = None
         return self._regression
 

@@ -212,6 +212,19 @@ def add_to_residual_cross(residual_cross, gram_direction, amount):
 
 
 @part()
+def keep_inside(value, lower, upper):
+    """Return the value, or the number next to the bound that it reached by rounding.
+
+    On the bound itself a transformed weight would be infinite.
+    """
+    if value <= lower:
+        return np.nextafter(lower, upper)
+    if value >= upper:
+        return np.nextafter(upper, lower)
+    return value
+
+
+@part()
 def take_out_row(
     rng, row, companions, size, gram_direction, shifted, weights, residual_cross, prior
 ):
@@ -263,13 +276,14 @@ def put_in_row(
             after = draw_truncated_normal(
                 rng, conditional[0, target], conditional[1, target], left, right
             )
-            after = min(max(after, lower[row, target]), upper[row, target])
+            after = keep_inside(after, lower[row, target], upper[row, target])
         weights[row, target] = after
         change[target] = before - after
         for index in range(size):
             companion = companions[index]
             value = shifted[index, target] - direction[index] * after
-            # Within the bounds up to rounding, by the choice of the interval: clamp the last bit.
-            value = min(max(value, lower[companion, target]), upper[companion, target])
-            weights[companion, target] = value
+            # Within the bounds up to rounding, by the choice of the interval.
+            weights[companion, target] = keep_inside(
+                value, lower[companion, target], upper[companion, target]
+            )
     add_to_residual_cross(residual_cross, gram_direction, change)

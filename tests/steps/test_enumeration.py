@@ -84,4 +84,5 @@ def test_states_are_visited_as_often_as_they_are_probable(scheme, name, size, bo
 def test_states_are_visited_as_often_as_they_are_probable_everywhere(
     scheme, name, size, bounds, pool_given
 ):
-    check(scheme, name, size, bounds, pool_given, columns=4, draws=100_000)
+    draws = 100_000 if scheme == "paper" else 50_000
+    check(scheme, name, size, bounds, pool_given, columns=4, draws=draws)
