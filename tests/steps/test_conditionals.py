@@ -6,7 +6,7 @@ from scipy import stats
 
 from tests.steps.cases import handwritten, make_steps, small_data
 
-DRAWS = 1500
+DRAWS = 1000
 ALPHA = 1e-5
 
 

@@ -89,7 +89,7 @@ def check(name, k, scheme, draws):
 
 @pytest.mark.parametrize(("name", "k", "scheme"), CASES)
 def test_steps_and_simulated_data_leave_the_prior_alone(name, k, scheme):
-    check(name, k, scheme, draws=4_000)
+    check(name, k, scheme, draws=2_500)
 
 
 @pytest.mark.slow
