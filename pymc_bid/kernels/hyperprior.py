@@ -3,8 +3,8 @@
 import math
 
 import numpy as np
-from numba import njit
 
+from pymc_bid.kernels.compilation import kernel
 from pymc_bid.kernels.truncated_normal import draw_truncated_normal, log_interval_mass
 
 _PLAIN_ATTEMPTS = 30
@@ -12,7 +12,7 @@ _MOST_CELLS = 10_000
 _SMALLEST_NORMAL = 2.2250738585072014e-308
 
 
-@njit(cache=True, error_model="numpy")
+@kernel()
 def draw_gtnsng(rng, mu_mu, tau_mu, alpha_t, beta_t, lower, upper):
     r"""Draw a mean and a precision from the GTNSNG prior.
 
@@ -44,7 +44,7 @@ def draw_gtnsng(rng, mu_mu, tau_mu, alpha_t, beta_t, lower, upper):
     return centre + rng.standard_normal() / math.sqrt(total), tau
 
 
-@njit(cache=True, error_model="numpy")
+@kernel()
 def _draw_precision(rng, mu_mu, tau_mu, alpha_t, beta_t, lower, upper):
     """Draw τ by keeping a gamma draw with the mass it gives to the bounds, over the largest mass.
 
@@ -65,13 +65,13 @@ def _draw_precision(rng, mu_mu, tau_mu, alpha_t, beta_t, lower, upper):
     return max(math.exp(x), _SMALLEST_NORMAL)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel()
 def _log_mass_given(x, mu_mu, tau_mu, lower, upper):
     """Logarithm of P(lower ≤ z ≤ upper | τ) at x = log τ; x may be infinite."""
     return log_interval_mass(mu_mu, tau_mu / (1.0 + tau_mu * math.exp(-x)), lower, upper)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel()
 def _log_precision_of_most_mass(mu_mu, tau_mu, lower, upper):
     """Find log τ at which P(lower ≤ z ≤ upper | τ) is largest; it falls off on either side.
 
@@ -89,7 +89,7 @@ def _log_precision_of_most_mass(mu_mu, tau_mu, lower, upper):
     return -math.log(excess) if excess > 0.0 else np.inf
 
 
-@njit(cache=True, error_model="numpy")
+@kernel()
 def _draw_log_precision(rng, peak, mu_mu, tau_mu, alpha_t, beta_t, lower, upper):
     """Draw x = log τ by adaptive rejection.
 
@@ -160,7 +160,7 @@ def _draw_log_precision(rng, peak, mu_mu, tau_mu, alpha_t, beta_t, lower, upper)
             last = cell + 1
 
 
-@njit(cache=True, error_model="numpy")
+@kernel()
 def _place_edges(edges, mode, peak, mu_mu, tau_mu, alpha_t, beta_t, lower, upper):
     """Place the first edges at doubling distances from the mode of c, and return their number.
 

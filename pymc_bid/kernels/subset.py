@@ -1,10 +1,11 @@
 """Draws of a 0/1 vector with a given number of ones."""
 
 import numpy as np
-from numba import njit
+
+from pymc_bid.kernels.compilation import kernel
 
 
-@njit(cache=True, error_model="numpy")
+@kernel()
 def draw_subset(rng, k, n):
     """Draw a 0/1 vector of length n with exactly k ones, uniformly over the subsets of size k.
 

@@ -11,7 +11,8 @@ the interval by ``lower`` and ``upper``, each of which may be infinite:
 import math
 
 import numpy as np
-from numba import njit
+
+from pymc_bid.kernels.compilation import kernel
 
 _LOG_SQRT_TWO_PI = 0.5 * math.log(2.0 * math.pi)
 _SQRT_HALF = math.sqrt(0.5)
@@ -24,10 +25,10 @@ _FAR = 1e8  # distance from which the density is an exponential to the last bit
 
 # A call hands over the generator, whose reference counts cost as much as the draw: the innermost
 # function of every sweep is inlined by the compiler.
-_njit_inline = njit(cache=True, error_model="numpy", forceinline=True)
+_inlined = kernel(forceinline=True)
 
 
-@_njit_inline
+@_inlined
 def draw_truncated_normal(rng, mean, precision, lower, upper):
     r"""Draw from a normal truncated to an interval, exactly, by rejection.
 
@@ -83,7 +84,7 @@ def draw_truncated_normal(rng, mean, precision, lower, upper):
     return _keep_inside(upper - offset, lower, upper)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel()
 def _draw_offset(rng, distance, precision, width):
     r"""Draw how far inside the nearer bound a draw lies when the mean is outside the interval.
 
@@ -117,7 +118,7 @@ def _draw_offset(rng, distance, precision, width):
             return offset / root
 
 
-@_njit_inline
+@_inlined
 def _keep_inside(draw, lower, upper):
     """Move a draw that was rounded onto a bound to the next number inside."""
     if draw <= lower:
@@ -127,7 +128,7 @@ def _keep_inside(draw, lower, upper):
     return draw
 
 
-@njit(cache=True, error_model="numpy")
+@kernel()
 def _draw_degenerate(rng, mean, precision, lower, upper):
     """Draw where the density is flat or a point mass; nan where there is no distribution."""
     if math.isnan(mean) or math.isnan(precision) or precision < 0.0:
@@ -148,7 +149,7 @@ def _draw_degenerate(rng, mean, precision, lower, upper):
     return _keep_inside(draw, lower, upper)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel()
 def log_interval_mass(mean, precision, lower, upper):
     r"""Logarithm of the mass that a normal puts on an interval.
 
@@ -218,7 +219,7 @@ def log_interval_mass(mean, precision, lower, upper):
     return log_mass + math.log(tail)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel()
 def _hermite_sum(centre, half):
     r"""Sum :math:`\sum_k \mathrm{He}_{2k}(c)\, h^{2k} / (2k + 1)!` for :math:`h, c h \le 1/2`.
 
@@ -236,14 +237,14 @@ def _hermite_sum(centre, half):
     return total
 
 
-@njit(cache=True, error_model="numpy")
+@kernel()
 def _tail_series(x):
     r"""Asymptotic series of :math:`x\, [1 - \Phi(x)] / \varphi(x)`, for :math:`x \ge 35`."""
     s = 1.0 / (x * x)
     return 1.0 - s * (1.0 - 3.0 * s * (1.0 - 5.0 * s * (1.0 - 7.0 * s * (1.0 - 9.0 * s))))
 
 
-@njit(cache=True, error_model="numpy")
+@kernel()
 def _log_mass_degenerate(mean, precision, lower, upper):
     """Logarithm of the mass for a precision of 0 or infinity, an empty interval, or nan."""
     if math.isnan(mean) or math.isnan(precision) or precision < 0.0 or math.isinf(mean):
