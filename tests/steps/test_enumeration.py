@@ -84,5 +84,6 @@ def test_states_are_visited_as_often_as_they_are_probable(scheme, name, size, bo
 def test_states_are_visited_as_often_as_they_are_probable_everywhere(
     scheme, name, size, bounds, pool_given
 ):
-    draws = 100_000 if scheme == "paper" else 50_000
+    # The paper's swap is carried out once in 25 iterations here: 100,000 draws are worth few.
+    draws = 50_000 if scheme == "collapsed" else 100_000 if size is None else 400_000
     check(scheme, name, size, bounds, pool_given, columns=4, draws=draws)
