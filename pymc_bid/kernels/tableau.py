@@ -41,7 +41,8 @@ def row_constant(row, prior, log_prior_odds):
     """Return the part of a column's log odds that depends on its prior alone."""
     mean, precision, _, _ = prior
     number_of_targets = mean.shape[1]
-    constant = log_prior_odds[row] - log_prior_mass(row, prior)
+    everyone = np.ones(number_of_targets)
+    constant = log_prior_odds[row] - log_prior_mass(row, prior, everyone)
     constant += 0.5 * number_of_targets * np.log(row_precision(row, precision))
     for target in range(number_of_targets):
         constant -= 0.5 * precision[row, target] * mean[row, target] ** 2
