@@ -90,8 +90,11 @@ class Decomposition:
         self._target = Quantities([target], model)
         self._size = int(roles.state.shape[0].eval())
         self._target_data = _Watch(data_containers(target))
-        read = [roles.mean, None if roles.own is None else roles.own.mean]
-        self._pool_data = _Watch([c for e in read if e is not None for c in data_containers(e)])
+        # In an `Interpolation` the target is the pool as well.
+        read = [target if roles.mean is None else roles.mean]
+        if roles.own is not None:
+            read.append(roles.own.mean)
+        self._pool_data = _Watch([c for expression in read for c in data_containers(expression)])
         self._pool: NDArray[np.float64] | None = None
         self._regression: Regression | None = None
         self._fixed_prior: WeightPrior | None = None

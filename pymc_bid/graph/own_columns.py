@@ -46,7 +46,7 @@ class OwnDensityValues:
         """Return the own densities at a point, with ω² integrated out if it can be."""
         rows, squares = self._rows, self._squares
         if self.variance is not None:
-            shape, scale = self._variance_prior(point)
+            shape, scale = self._prior(point)
             log_densities = (
                 gammaln(shape + rows / 2)
                 - gammaln(shape)
@@ -59,6 +59,10 @@ class OwnDensityValues:
         log_densities = log_densities + 0.5 * rows * np.log(noise_variance)
         return OwnColumns(np.arange(len(squares)), log_densities)
 
+    def _prior(self, point: Point) -> list[NDArray[np.float64]]:
+        # Small integers would make the logarithms ones of half precision.
+        return [np.asarray(value, dtype=np.float64) for value in self._variance_prior(point)]
+
     def draw_variance(
         self, rng: np.random.Generator, state: NDArray[np.int64], point: Point
     ) -> NDArray[np.float64]:
@@ -66,7 +70,7 @@ class OwnDensityValues:
 
         ω_j² | r_j = 1 ~ InverseGamma(α_ω + M/2, β_ω + |a_j - m_j|²/2)
         """
-        shape, scale = self._variance_prior(point)
+        shape, scale = self._prior(point)
         chosen = np.asarray(state) == 1
         drawn = (scale + chosen * self._squares / 2) / rng.standard_gamma(
             shape + chosen * self._rows / 2

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import pytensor.scalar as ps
 from pymc.model import Model
-from pytensor.graph.basic import Variable
+from pytensor.graph.basic import Apply, Variable
 from pytensor.tensor.elemwise import DimShuffle, Elemwise
 from pytensor.tensor.random.basic import InvGammaRV
 
@@ -72,6 +72,8 @@ def split_likelihood(likelihood: Variable, model: Model) -> Sides:
 def _branches(expression: Variable, model: Model) -> tuple[Variable, Variable, Variable] | None:
     """Return a state vector and what stands for its ones and its zeros, None if nothing does."""
     node = expression.owner
+    while node is not None and _only_adds_leading_dimensions(node):
+        node = node.inputs[0].owner
     is_choice = (
         node is not None
         and isinstance(node.op, Elemwise)
@@ -101,6 +103,13 @@ def _branches(expression: Variable, model: Model) -> tuple[Variable, Variable, V
     if answers[0].all() and not answers[1].any():
         return state, second, first
     return None
+
+
+def _only_adds_leading_dimensions(node: Apply) -> bool:
+    if not isinstance(node.op, DimShuffle):
+        return False
+    kept = range(node.inputs[0].ndim)
+    return list(node.op.new_order) == ["x"] * (node.outputs[0].ndim - len(kept)) + list(kept)
 
 
 def _own_density(likelihood, mean, scale, model) -> OwnDensity:
