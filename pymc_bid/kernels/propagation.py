@@ -20,6 +20,7 @@ from pymc_bid.kernels.oblique_row import keep_inside
 from pymc_bid.kernels.tableau import (
     build_tableau,
     expected_squared_error,
+    pivot,
     prior_constants,
     row_precision,
 )
@@ -190,6 +191,16 @@ def propagate_target(unbounded, posterior, left, right, sites, is_member, member
     return log_mass, size
 
 
+@part()
+def covariance_of(active, tableau):
+    """Return the posterior covariance, without bounds, of the weights of the active columns."""
+    covariance = np.empty((active.size, active.size))
+    for first in range(active.size):
+        for second in range(active.size):
+            covariance[first, second] = tableau[active[first], active[second]]
+    return covariance
+
+
 @kernel()
 def bounded_fit(
     state,
@@ -246,10 +257,7 @@ def bounded_fit(
     shrinkage = np.empty(number)
     for first in range(number):
         shrinkage[first] = row_precision(active[first], precision)
-    posterior = np.empty((number, number))
-    for first in range(number):
-        for second in range(number):
-            posterior[first, second] = tableau[active[first], active[second]]
+    posterior = covariance_of(active, tableau)
     # Σ diag(τ) Σ, of which the traces below need some entries.
     weighted = np.zeros((number, number))
     for first in range(number):
@@ -309,3 +317,51 @@ def bounded_fit(
                 spread -= share * weighted[weight, other]
         error += noise_variance * spread
     return log_evidence, max(error, 0.0) / entries, without_bounds / entries
+
+
+@kernel()
+def own_log_masses(state, noise_variance, gram, mean, precision, lower, upper, log_masses):
+    """Find what the bounds leave to the target of each column when that column is out.
+
+    For a pool that is the target. A column that is in explains itself; how badly the others would
+    do within the bounds shows only without it.
+
+    Parameters
+    ----------
+    state, noise_variance, gram, mean, precision, lower, upper
+        As in `bounded_fit`.
+    log_masses : (N,) array
+        Log masses found by `bounded_fit`; those of active columns are replaced.
+    """
+    prior = (mean, precision, lower, upper)
+    number_of_columns = state.shape[0]
+    # The masses do not depend on them.
+    constants = np.zeros(number_of_columns)
+    tableau, _ = build_tableau(state, gram, gram, noise_variance, prior, constants)
+    active = np.flatnonzero(state)
+    number = max(active.size - 1, 0)
+    members = np.empty(number, np.int64)
+    normal = (np.empty(number), np.empty((number, number)), np.empty(number))
+    fitted = np.empty(number)
+    unbounded = np.empty(number)
+    left = np.empty(number)
+    right = np.empty(number)
+    for target in active:
+        pivot(tableau, target)
+        others = active[active != target]
+        for weight in range(number):
+            unbounded[weight] = tableau[others[weight], number_of_columns + target]
+            left[weight] = lower[others[weight], target]
+            right[weight] = upper[others[weight], target]
+        log_masses[target], _ = propagate_target(
+            unbounded,
+            covariance_of(others, tableau),
+            left,
+            right,
+            (np.zeros(number), np.zeros(number)),
+            np.zeros(number, np.bool_),
+            members,
+            normal,
+            fitted,
+        )
+        pivot(tableau, target)

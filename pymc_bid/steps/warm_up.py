@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from pymc_bid.graph.decomposition import WeightPrior
 from pymc_bid.kernels.annealing import scout_step
-from pymc_bid.kernels.propagation import bounded_fit
+from pymc_bid.kernels.propagation import bounded_fit, own_log_masses
 from pymc_bid.regression import Regression
 
 CYCLE = 100
@@ -34,8 +34,8 @@ class Bounds:
     site_precision: NDArray[np.float64]
     site_linear: NDArray[np.float64]
     """Normal factors that stand for the bounds, see `pymc_bid.kernels.propagation`."""
-    log_masses: NDArray[np.float64]
-    """Log mass left to the target of column k, in row 0 when the column is out and 1 when in."""
+    relief: NDArray[np.float64]
+    """What each column adds to the evidence, when in, because it explains itself."""
     excess: float = 1.0
     """Noise variance that is fitted with the bounds over the one without."""
 
@@ -43,7 +43,7 @@ class Bounds:
     def unknown(cls, columns: int, targets: int) -> "Bounds":
         """Bounds that nobody has looked at."""
         shape = (targets, columns)
-        return cls(np.zeros(shape), np.zeros(shape), np.zeros((2, columns)))
+        return cls(np.zeros(shape), np.zeros(shape), np.zeros(columns))
 
 
 @dataclass
@@ -88,9 +88,8 @@ class Scout:
             self.look_at_bounds(problem, log_prior_odds, pool_is_target=data.basis is data.target)
         temperature = max(1.0, targets / 10) ** (1 - (self.iteration + 1) / CYCLE)
         swaps = max(FEWEST_SWAPS, int(self.state.sum()))
-        relief = self.bounds.log_masses[1] - self.bounds.log_masses[0]
         fitted, _ = scout_step(
-            *(rng, self.state, self.noise_variance, *problem, log_prior_odds + relief),
+            *(rng, self.state, self.noise_variance, *problem, log_prior_odds + self.bounds.relief),
             *(temperature, floor, not fixed_size, swaps),
         )
         self.noise_variance = max(fitted * self.bounds.excess, floor)
@@ -124,7 +123,8 @@ class Scout:
         )
         bounds.excess = bounded / unbounded if unbounded > 0 else 1.0
         if pool_is_target:
-            bounds.log_masses[self.state, np.arange(size)] = log_masses
+            own_log_masses(self.state, self.noise_variance, problem[0], *problem[4:], log_masses)
+            bounds.relief = -log_masses
 
 
 def fitted_evidence(

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from pymc_bid.kernels.propagation import bounded_fit
+from pymc_bid.kernels.propagation import bounded_fit, own_log_masses
 from pymc_bid.kernels.truncated_moments import truncated_moments
 from tests.kernels.collapsed_chain import Problem
 from tests.kernels.test_annealing import moments
@@ -82,6 +82,21 @@ def test_the_factors_of_another_state_lead_to_the_same_evidence():
     from_another = fit(problem, state, 0.5, sites)
     assert abs(from_another[0] - from_nothing[0]) < 0.1
     np.testing.assert_allclose(from_another[3][state == 1], from_nothing[3][state == 1], atol=0.02)
+
+
+def test_own_masses_are_those_of_the_states_without_each_column():
+    pool = tight_problem().pool
+    pool[:, 2] *= 6
+    problem = Problem(pool, pool)
+    state = (np.arange(12) % 3 > 0).astype(int)
+    log_masses = fit(problem, state, 0.5)[4]
+    own_log_masses(state, 0.5, pool.T @ pool, *problem.prior, log_masses)
+    for column in range(12):
+        without = np.where(np.arange(12) == column, 0, state)
+        expected = fit(problem, without, 0.5)[4][column]
+        np.testing.assert_allclose(log_masses[column], expected, atol=0.01)
+    assert state[2] == 1
+    assert log_masses[2] < -5
 
 
 @pytest.mark.parametrize("center", [-40.0, -8.0, -1.0, 0.0, 0.3, 3.0, 12.0])
