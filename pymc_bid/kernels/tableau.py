@@ -50,6 +50,15 @@ def row_constant(row, prior, log_prior_odds):
 
 
 @part()
+def prior_constants(prior, log_prior_odds):
+    """Return `row_constant` of every row."""
+    constants = np.empty(log_prior_odds.shape[0])
+    for row in range(log_prior_odds.shape[0]):
+        constants[row] = row_constant(row, prior, log_prior_odds)
+    return constants
+
+
+@part()
 def pivot(tableau, row):
     """Exchange a column between in and out, in place; doing it twice changes nothing."""
     inverse = 1.0 / tableau[row, row]
