@@ -22,8 +22,8 @@ class Regression(NamedTuple):
     """BᵀB, (N, N)."""
     cross: NDArray[np.float64]
     """BᵀA, (N, L)."""
-    square: float
-    """Sum of the squares of the target."""
+    squares: NDArray[np.float64]
+    """Sum of the squares of each column of the target, (L,)."""
     entries: int
     """Number of entries M·L of the target before the reduction."""
 
@@ -57,8 +57,8 @@ def reduce_regression(pool: NDArray[np.float64], target: NDArray[np.float64]) ->
     with np.errstate(over="ignore", invalid="ignore"):
         gram = basis.T @ basis
         cross = basis.T @ reduced_target
-        square = np.vdot(reduced_target, reduced_target)
-    if not (np.isfinite(gram).all() and np.isfinite(cross).all() and np.isfinite(square)):
+        squares = np.einsum("ij,ij->j", reduced_target, reduced_target)
+    if not all(np.isfinite(products).all() for products in (gram, cross, squares.sum())):
         raise ValueError(
             "The squares of the data overflow. Rescale the data, for example to unit variance."
         )
@@ -67,6 +67,6 @@ def reduce_regression(pool: NDArray[np.float64], target: NDArray[np.float64]) ->
         target=reduced_target,
         gram=np.ascontiguousarray(gram),
         cross=np.ascontiguousarray(cross),
-        square=float(square),
+        squares=squares,
         entries=entries,
     )

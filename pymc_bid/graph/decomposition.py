@@ -135,8 +135,8 @@ class Decomposition:
     def own_columns(self, point: Point) -> OwnColumns:
         """Return the own densities of the columns at a point."""
         if self.own is None:
-            return OwnColumns(np.full(self._size, -1), np.zeros(self._size))
-        return self.own.columns(point, self.noise_variance(point))
+            return OwnColumns(np.full(self._size, -1), np.zeros(self._size), self.rows)
+        return self.own.columns(point)
 
     @property
     def rows(self) -> int:

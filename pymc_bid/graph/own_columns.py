@@ -17,7 +17,9 @@ class OwnColumns(NamedTuple):
     targets: NDArray[np.int64]
     """(N,): the target that each column of the pool is, -1 if choosing it frees no target."""
     log_densities: NDArray[np.float64]
-    """(N,): log density of that target on its own, but for -½ M log(2πσ²)."""
+    """(N,): log density of that target on its own, but for -½ M log(2π)."""
+    rows: int
+    """Rows M of the data."""
 
 
 class OwnDensityValues:
@@ -42,7 +44,7 @@ class OwnDensityValues:
         self._rows = len(target)
         self._squares = ((target - self._mean({})[0]) ** 2).sum(axis=0)
 
-    def columns(self, point: Point, noise_variance: float) -> OwnColumns:
+    def columns(self, point: Point) -> OwnColumns:
         """Return the own densities at a point, with ω² integrated out if it can be."""
         rows, squares = self._rows, self._squares
         if self.variance is not None:
@@ -56,8 +58,7 @@ class OwnDensityValues:
         else:
             variance = np.ravel(np.asarray(self._scale(point)[0], dtype=np.float64)) ** 2
             log_densities = -0.5 * (rows * np.log(variance) + squares / variance)
-        log_densities = log_densities + 0.5 * rows * np.log(noise_variance)
-        return OwnColumns(np.arange(len(squares)), log_densities)
+        return OwnColumns(np.arange(len(squares)), log_densities, rows)
 
     def _prior(self, point: Point) -> list[NDArray[np.float64]]:
         # Small integers would make the logarithms ones of half precision.

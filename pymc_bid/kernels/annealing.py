@@ -14,40 +14,104 @@ import numpy as np
 
 from pymc_bid.kernels.compilation import kernel, part
 from pymc_bid.kernels.oblique import draw_index
+from pymc_bid.kernels.own_column import interpolated_targets
 from pymc_bid.kernels.tableau import (
-    build_tableau,
+    build_surrogate,
     expected_squared_error,
     log_odds_in,
-    pivot,
-    prior_constants,
+    pivot_surrogate,
     squared_norm,
 )
 
 
 @part()
-def tempered_flips(rng, state, tableau, constants, temperature):
+def tempered_flips(rng, state, gram, noise_variance, prior, own, surrogate, temperature):
     """Draw the state of each column given the others, at a temperature; return how many changed."""
     changed = 0
     for row in range(state.shape[0]):
         active = state[row] == 1
-        log_odds = log_odds_in(tableau, active, row, constants[row])
+        log_odds = log_odds_in(state, row, gram, noise_variance, prior, own, surrogate)
         uniform = rng.random()
         enter = log_odds > temperature * (np.log(uniform) - np.log1p(-uniform))
         if enter != active:
-            pivot(tableau, row)
+            pivot_surrogate(surrogate, row)
             state[row] = 1 if enter else 0
             changed += 1
     return changed
 
 
 @part()
-def tempered_swaps(rng, state, tableau, constants, temperature, number_of_swaps):
+def movable_members(state, log_prior_odds, members):
+    """Write the active columns that no prior forces in into `members`; return how many."""
+    number = 0
+    for row in range(state.shape[0]):
+        if state[row] == 1 and np.isfinite(log_prior_odds[row]):
+            members[number] = row
+            number += 1
+    return number
+
+
+@part()
+def draw_tempered(rng, affinity, temperature):
+    """Draw an index with probability proportional to exp(affinity / temperature), in place."""
+    best = -np.inf
+    for row in range(affinity.shape[0]):
+        best = max(best, affinity[row])
+    for row in range(affinity.shape[0]):
+        affinity[row] = np.exp((affinity[row] - best) / temperature)
+    return draw_index(rng, affinity, affinity.shape[0])
+
+
+@part()
+def tempered_swaps_with_own(
+    rng,
+    state,
+    gram,
+    noise_variance,
+    prior,
+    own,
+    log_prior_odds,
+    surrogate,
+    temperature,
+    number_of_swaps,
+):
+    """Take a random column out and draw the one that goes in, each with its target.
+
+    For the model with the identity, where few columns are active and the log odds of the
+    candidates have more parts than `tempered_swaps` keeps up with.
+    """
+    number_of_columns = state.shape[0]
+    members = np.empty(number_of_columns, np.int64)
+    affinity = np.empty(number_of_columns)
+    changed = 0
+    for _ in range(number_of_swaps):
+        number = movable_members(state, log_prior_odds, members)
+        if number == 0:
+            break
+        leaving = members[int(rng.random() * number)]
+        pivot_surrogate(surrogate, leaving)
+        state[leaving] = 0
+        for row in range(number_of_columns):
+            affinity[row] = -np.inf
+            if state[row] == 0 and np.isfinite(log_prior_odds[row]):
+                affinity[row] = log_odds_in(state, row, gram, noise_variance, prior, own, surrogate)
+        entering = draw_tempered(rng, affinity, temperature)
+        pivot_surrogate(surrogate, entering)
+        state[entering] = 1
+        if entering != leaving:
+            changed += 1
+    return changed
+
+
+@part()
+def tempered_swaps(rng, state, log_prior_odds, surrogate, temperature, number_of_swaps):
     r"""Take a random column out and draw the one that goes in; return how many changed.
 
     With row :math:`j` out, row :math:`i` has the precision :math:`q_i + f p_{ji}` and the linear
     term :math:`c_i + f \hat y_j`, where :math:`f = p_{ji} / p_{jj}`, :math:`p` being the left part
     of the tableau: one pass scores all candidates, and only a swap that happens takes pivots.
     """
+    tableau, _, totals, _ = surrogate
     number_of_columns = state.shape[0]
     number_of_targets = tableau.shape[1] - number_of_columns
     members = np.empty(number_of_columns, np.int64)
@@ -57,21 +121,16 @@ def tempered_swaps(rng, state, tableau, constants, temperature, number_of_swaps)
         norms[row] = squared_norm(tableau, row)
     changed = 0
     for _ in range(number_of_swaps):
-        number = 0
-        for row in range(number_of_columns):
-            if state[row] == 1 and np.isfinite(constants[row]):
-                members[number] = row
-                number += 1
+        number = movable_members(state, log_prior_odds, members)
         if number == 0:
             break
         leaving = members[int(rng.random() * number)]
         variance = tableau[leaving, leaving]
-        best = -np.inf
         for row in range(number_of_columns):
             affinity[row] = -np.inf
             if row == leaving:
                 score = norms[row] / variance + number_of_targets * np.log(variance)
-            elif state[row] == 0 and np.isfinite(constants[row]):
+            elif state[row] == 0 and np.isfinite(log_prior_odds[row]):
                 factor = tableau[leaving, row] / variance
                 product = 0.0
                 for column in range(number_of_columns, tableau.shape[1]):
@@ -81,14 +140,11 @@ def tempered_swaps(rng, state, tableau, constants, temperature, number_of_swaps)
                 score = square / precision - number_of_targets * np.log(precision)
             else:
                 continue
-            affinity[row] = (0.5 * score + constants[row]) / temperature
-            best = max(best, affinity[row])
-        for row in range(number_of_columns):
-            affinity[row] = np.exp(affinity[row] - best)
-        entering = draw_index(rng, affinity, number_of_columns)
+            affinity[row] = 0.5 * score + totals[row]
+        entering = draw_tempered(rng, affinity, temperature)
         if entering >= 0 and entering != leaving:
-            pivot(tableau, leaving)
-            pivot(tableau, entering)
+            pivot_surrogate(surrogate, leaving)
+            pivot_surrogate(surrogate, entering)
             state[leaving] = 0
             state[entering] = 1
             changed += 1
@@ -102,14 +158,7 @@ def scout_step(
     rng,
     state,
     noise_variance,
-    gram,
-    cross,
-    total_square,
-    number_of_rows,
-    mean,
-    precision,
-    lower,
-    upper,
+    problem,
     log_prior_odds,
     temperature,
     noise_floor,
@@ -125,14 +174,9 @@ def scout_step(
         The scout's state, changed in place.
     noise_variance : float
         The scout's noise variance.
-    gram, cross : (N, N) and (N, L) arrays
-        :math:`B^T B` and :math:`B^T A`.
-    total_square : float
-        :math:`|A|^2`.
-    number_of_rows : int
-        Rows of the data.
-    mean, precision, lower, upper : (N, L) arrays
-        Prior of the weights.
+    problem : tuple
+        :math:`B^T B` (N, N), :math:`B^T A` (N, L), the square of each target (L,), and `prior` and
+        `own` as in `pymc_bid.kernels.collapsed_flip.collapsed_flips`.
     log_prior_odds : (N,) array
     temperature : float
     noise_floor : float
@@ -147,12 +191,35 @@ def scout_step(
     changed : int
         How many flips and swaps happened.
     """
-    prior = (mean, precision, lower, upper)
-    constants = prior_constants(prior, log_prior_odds)
-    tableau, _ = build_tableau(state, gram, cross, noise_variance, prior, constants)
+    gram, cross, squares, prior, own = problem
+    surrogate = build_surrogate(state, gram, cross, noise_variance, prior, log_prior_odds)
     changed = 0
     if flips:
-        changed += tempered_flips(rng, state, tableau, constants, temperature)
-    changed += tempered_swaps(rng, state, tableau, constants, temperature, number_of_swaps)
-    error = expected_squared_error(state, tableau, cross, noise_variance, prior, total_square)
-    return max(error / (number_of_rows * cross.shape[1]), noise_floor), changed
+        changed += tempered_flips(
+            rng, state, gram, noise_variance, prior, own, surrogate, temperature
+        )
+    if own[0].max() >= 0:
+        changed += tempered_swaps_with_own(
+            rng,
+            state,
+            gram,
+            noise_variance,
+            prior,
+            own,
+            log_prior_odds,
+            surrogate,
+            temperature,
+            number_of_swaps,
+        )
+    else:
+        changed += tempered_swaps(
+            rng, state, log_prior_odds, surrogate, temperature, number_of_swaps
+        )
+    interpolated = interpolated_targets(state, own, cross.shape[1])
+    entries = own[2] * interpolated.sum()
+    if entries == 0.0:
+        return noise_variance, changed
+    error = expected_squared_error(
+        state, cross, squares, noise_variance, prior, interpolated, surrogate
+    )
+    return max(error / entries, noise_floor), changed

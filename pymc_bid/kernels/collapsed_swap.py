@@ -123,8 +123,9 @@ def collapsed_swaps(
     noise_variance : float
     prior : tuple of four (N, L) arrays
         Mean, precision, lower and upper bound of the weights' truncated normal prior.
-    own : tuple of two (N,) arrays
-        The target that each column is, and its own density, see `pymc_bid.kernels.own_column`.
+    own : tuple of two (N,) arrays and a number
+        The target that each column is, its own density, and the rows of the data, see
+        `pymc_bid.kernels.own_column`.
     log_prior_odds : (N,) array
         Logit of the prior inclusion probability, any constant for a fixed number of columns. Where
         it is infinite the column is forced in or out and takes no part.
@@ -139,7 +140,7 @@ def collapsed_swaps(
     """
     number_of_columns, number_of_targets = weights.shape
     _, precision, _, _ = prior
-    own_targets, own_densities = own
+    own_targets, own_densities, _ = own
     interpolated = interpolated_targets(state, own, number_of_targets)
     largest = largest_size(companion_sizes)
     members = np.empty(number_of_columns, np.int64)

@@ -13,7 +13,7 @@ import numpy as np
 
 from pymc_bid.kernels.collapsed_flip import collapsed_flips
 from pymc_bid.kernels.compilation import kernel
-from pymc_bid.kernels.tableau import build_tableau, log_odds_in, pivot, row_constant
+from pymc_bid.kernels.tableau import build_surrogate, log_odds_in, pivot_surrogate
 
 
 @kernel()
@@ -51,13 +51,10 @@ def focused_flips(
         Number of visits that could change a state, and of those that did.
     """
     number_of_columns = state.shape[0]
-    constants = np.empty(number_of_columns)
-    for row in range(number_of_columns):
-        constants[row] = row_constant(row, prior, log_prior_odds)
-    tableau, _ = build_tableau(state, gram, cross, noise_variance, prior, constants)
+    surrogate = build_surrogate(state, gram, cross, noise_variance, prior, log_prior_odds)
     log_odds = np.empty(number_of_columns)
     for row in range(number_of_columns):
-        log_odds[row] = log_odds_in(tableau, state[row] == 1, row, constants[row])
+        log_odds[row] = log_odds_in(state, row, gram, noise_variance, prior, own, surrogate)
     column = np.empty(1, np.int64)
     tried = 0
     accepted = 0
@@ -82,9 +79,9 @@ def focused_flips(
             tried += visits
             accepted += changes
             if changes > 0:
-                pivot(tableau, row)
+                pivot_surrogate(surrogate, row)
                 for other in range(number_of_columns):
                     log_odds[other] = log_odds_in(
-                        tableau, state[other] == 1, other, constants[other]
+                        state, other, gram, noise_variance, prior, own, surrogate
                     )
     return tried, accepted

@@ -13,9 +13,9 @@ probability :math:`\min(1, \text{odds} \cdot p_0(a_j) / w(y))`, where :math:`y` 
 it has, and out with probability :math:`\min(1, w(y) / (\text{odds} \cdot p_0(a_j)))`, where
 :math:`y \sim q` are those that it gets. A swap does both.
 
-Everywhere below `own` is the tuple `(targets, log_densities)`: for each column of the pool the
-target that it is, -1 if choosing it frees no target, and :math:`\log p_0(a_j)` but for
-:math:`-\tfrac{M}{2} \log 2 \pi \sigma^2`.
+Everywhere below `own` is the tuple `(targets, log_densities, number_of_rows)`: for each column of
+the pool the target that it is, -1 if choosing it frees no target, and :math:`\log p_0(a_j)` but for
+:math:`-\tfrac{M}{2} \log 2 \pi`; and :math:`M`.
 """
 
 import numpy as np
@@ -28,7 +28,7 @@ from pymc_bid.kernels.truncated_normal import draw_truncated_normal
 @part()
 def interpolated_targets(state, own, number_of_targets):
     """Return 1.0 for each target that is interpolated, 0.0 for each with a density of its own."""
-    targets, _ = own
+    targets, _, _ = own
     interpolated = np.ones(number_of_targets)
     for column in range(state.shape[0]):
         if state[column] == 1 and targets[column] >= 0:
@@ -76,7 +76,7 @@ def log_column_weight(
     number : int
         How many columns and weights there are.
     """
-    targets, _ = own
+    targets, _, number_of_rows = own
     target = targets[column]
     number = 0
     for other in range(state.shape[0]):
@@ -89,6 +89,7 @@ def log_column_weight(
     log_weight = log_column_evidence(
         members, number, gram, noise_variance, prior, target, column, factor, center
     )
+    log_weight -= 0.5 * number_of_rows * np.log(noise_variance)
     log_weight += sequential_log_mass(
         rng, drawing, members, number, factor, center, prior, target, values
     )
@@ -100,7 +101,7 @@ def start_interpolating(
     column, members, values, number, weights, residual_cross, gram, own, interpolated
 ):
     """Give a column that was taken out the weights that were drawn for it."""
-    targets, _ = own
+    targets, _, _ = own
     target = targets[column]
     interpolated[target] = 1.0
     for other in range(gram.shape[0]):
@@ -115,7 +116,7 @@ def start_interpolating(
 @part()
 def stop_interpolating(rng, column, weights, prior, own, interpolated):
     """Replace the weights of a column that was put in by draws from the prior."""
-    targets, _ = own
+    targets, _, _ = own
     target = targets[column]
     mean, precision, lower, upper = prior
     interpolated[target] = 0.0

@@ -54,7 +54,8 @@ def flip_sweep(rng, state, weights, residual_cross, gram, noise_variance, own, l
     many changed.
     """
     size, columns = weights.shape
-    own_targets, own_densities = own
+    own_targets, own_densities, number_of_rows = own
+    log_scale = 0.5 * number_of_rows * math.log(noise_variance)
     interpolated = interpolated_targets(state, own, columns)
     accepted = 0
     for j in range(size):
@@ -62,7 +63,7 @@ def flip_sweep(rng, state, weights, residual_cross, gram, noise_variance, own, l
         if own_targets[j] >= 0:
             interpolated[own_targets[j]] = 0.0
             error = own_squared_error(j, j, -1, state, weights, gram, own)
-            own_log_odds = own_densities[j] + error / (2.0 * noise_variance)
+            own_log_odds = own_densities[j] + log_scale + error / (2.0 * noise_variance)
         product = 0.0
         square = 0.0
         for column in range(columns):
@@ -114,16 +115,17 @@ def swap_once(rng, state, weights, residual_cross, gram, noise_variance, own):
         return 0, 0
     j = nth_column(state, 1, int(rng.random() * number_chosen))
     i = nth_column(state, 0, int(rng.random() * (state.size - number_chosen)))
-    own_targets, own_densities = own
+    own_targets, own_densities, number_of_rows = own
+    log_scale = 0.5 * number_of_rows * math.log(noise_variance)
     interpolated = interpolated_targets(state, own, weights.shape[1])
     log_odds = 0.0
     if own_targets[i] >= 0:
         interpolated[own_targets[i]] = 0.0
         error = own_squared_error(i, -1, -1, state, weights, gram, own)
-        log_odds += own_densities[i] + error / (2.0 * noise_variance)
+        log_odds += own_densities[i] + log_scale + error / (2.0 * noise_variance)
     if own_targets[j] >= 0:
         error = own_squared_error(j, j, i, state, weights, gram, own)
-        log_odds -= own_densities[j] + error / (2.0 * noise_variance)
+        log_odds -= own_densities[j] + log_scale + error / (2.0 * noise_variance)
     change = 0.0
     for column in range(weights.shape[1]):
         if interpolated[column] == 0.0:

@@ -17,11 +17,12 @@ import numpy as np
 
 from pymc_bid.kernels.compilation import kernel, part
 from pymc_bid.kernels.oblique_row import keep_inside
+from pymc_bid.kernels.own_column import interpolated_targets
 from pymc_bid.kernels.tableau import (
-    build_tableau,
+    build_surrogate,
     expected_squared_error,
-    pivot,
-    prior_constants,
+    log_state_evidence,
+    pivot_surrogate,
     row_precision,
 )
 from pymc_bid.kernels.truncated_moments import truncated_moments
@@ -205,14 +206,7 @@ def covariance_of(active, tableau):
 def bounded_fit(
     state,
     noise_variance,
-    gram,
-    cross,
-    total_square,
-    number_of_rows,
-    mean,
-    precision,
-    lower,
-    upper,
+    problem,
     log_prior_odds,
     site_precision,
     site_linear,
@@ -223,35 +217,36 @@ def bounded_fit(
 
     Parameters
     ----------
-    state, noise_variance, gram, cross, total_square, number_of_rows
+    state, noise_variance, problem, log_prior_odds
         As in `pymc_bid.kernels.annealing.scout_step`; nothing of these is changed.
-    mean, precision, lower, upper, log_prior_odds
-        As in `pymc_bid.kernels.annealing.scout_step`.
     site_precision, site_linear : (L, N) arrays
         The normal factors :math:`a` and :math:`b` to start from, changed in place; zeros will do,
         those of a similar state are faster.
     weights : (N, L) array
         The rows of active columns receive the posterior mean, within the bounds.
     log_masses : (L,) array
-        Receives the log of the mass that the bounds leave to each target.
+        Receives the log of the mass that the bounds leave to each target that is interpolated.
 
     Returns
     -------
     log_evidence : float
+        But for :math:`-\tfrac12 M L \log 2 \pi`.
     bounded, unbounded : float
         Noise variance after one step of expectation-maximisation, with and without the bounds.
     """
-    prior = (mean, precision, lower, upper)
-    constants = prior_constants(prior, log_prior_odds)
-    tableau, log_evidence = build_tableau(state, gram, cross, noise_variance, prior, constants)
-    without_bounds = expected_squared_error(
-        state, tableau, cross, noise_variance, prior, total_square
-    )
+    gram, cross, squares, prior, own = problem
+    mean, precision, lower, upper = prior
     number_of_columns, number_of_targets = cross.shape
-    entries = number_of_rows * number_of_targets
-    log_evidence -= 0.5 * (
-        total_square / noise_variance + entries * np.log(2.0 * np.pi * noise_variance)
+    interpolated = interpolated_targets(state, own, number_of_targets)
+    surrogate = build_surrogate(state, gram, cross, noise_variance, prior, log_prior_odds)
+    tableau = surrogate[0]
+    log_evidence = log_state_evidence(
+        state, cross, squares, noise_variance, prior, own, log_prior_odds, interpolated, surrogate
     )
+    without_bounds = expected_squared_error(
+        state, cross, squares, noise_variance, prior, interpolated, surrogate
+    )
+    entries = max(own[2] * interpolated.sum(), 1.0)
     active = np.flatnonzero(state)
     number = active.size
     shrinkage = np.empty(number)
@@ -277,8 +272,11 @@ def bounded_fit(
     right = np.empty(number)
     a = np.empty(number)
     b = np.empty(number)
-    error = total_square
+    error = 0.0
     for target in range(number_of_targets):
+        if interpolated[target] == 0.0:
+            continue
+        error += squares[target]
         for weight in range(number):
             column = active[weight]
             unbounded[weight] = tableau[column, number_of_columns + target]
@@ -320,7 +318,7 @@ def bounded_fit(
 
 
 @kernel()
-def own_log_masses(state, noise_variance, gram, mean, precision, lower, upper, log_masses):
+def own_log_masses(state, noise_variance, gram, prior, log_masses):
     """Find what the bounds leave to the target of each column when that column is out.
 
     For a pool that is the target. A column that is in explains itself; how badly the others would
@@ -328,16 +326,19 @@ def own_log_masses(state, noise_variance, gram, mean, precision, lower, upper, l
 
     Parameters
     ----------
-    state, noise_variance, gram, mean, precision, lower, upper
-        As in `bounded_fit`.
+    state : (N,) int array
+    noise_variance : float
+    gram : (N, N) array
+    prior : tuple of four (N, L) arrays
     log_masses : (N,) array
         Log masses found by `bounded_fit`; those of active columns are replaced.
     """
-    prior = (mean, precision, lower, upper)
+    _, _, lower, upper = prior
     number_of_columns = state.shape[0]
-    # The masses do not depend on them.
-    constants = np.zeros(number_of_columns)
-    tableau, _ = build_tableau(state, gram, gram, noise_variance, prior, constants)
+    # The masses do not depend on the prior odds.
+    odds = np.zeros(number_of_columns)
+    surrogate = build_surrogate(state, gram, gram, noise_variance, prior, odds)
+    tableau = surrogate[0]
     active = np.flatnonzero(state)
     number = max(active.size - 1, 0)
     members = np.empty(number, np.int64)
@@ -347,7 +348,7 @@ def own_log_masses(state, noise_variance, gram, mean, precision, lower, upper, l
     left = np.empty(number)
     right = np.empty(number)
     for target in active:
-        pivot(tableau, target)
+        pivot_surrogate(surrogate, target)
         others = active[active != target]
         for weight in range(number):
             unbounded[weight] = tableau[others[weight], number_of_columns + target]
@@ -364,4 +365,4 @@ def own_log_masses(state, noise_variance, gram, mean, precision, lower, upper, l
             normal,
             fitted,
         )
-        pivot(tableau, target)
+        pivot_surrogate(surrogate, target)

@@ -16,15 +16,21 @@ columns integrated out; for one that is in, the posterior variance :math:`1 / q_
     - \tau_{kl} \mu_{kl}^2\Bigr].
 
 Taking a column in or out is one pivot, O(N (N + L)), whatever the number of active columns.
-:math:`\bar\tau_k` is the mean of :math:`\tau_{kl}` over the targets. This is a surrogate: it shows
-the way during warm-up and, afterwards, where to look (`pymc_bid.kernels.focused_flip`), but never
-decides.
+:math:`\bar\tau_k` is the mean of :math:`\tau_{kl}` over the targets. In the model with the identity
+the sum goes over the targets that are interpolated with column :math:`k` in, and the column as a
+target adds :math:`\log p_0(a_k) - \log E_k`, its own density against its evidence given the others.
+
+This is a surrogate: it shows the way during warm-up and, afterwards, where to look
+(`pymc_bid.kernels.focused_flip`), but never decides. Everywhere below `surrogate` is the tuple of
+the tableau, the part of the sum that depends on the prior alone (N, L), its sum with the logit (N,)
+and, as an array of one number, the log determinant of the precision matrix of the active columns;
+`prior` and `own` are as in `pymc_bid.kernels.collapsed_flip.collapsed_flips`.
 """
 
 import numpy as np
 
 from pymc_bid.kernels.compilation import part
-from pymc_bid.kernels.oblique_row import log_prior_mass
+from pymc_bid.kernels.truncated_normal import log_interval_mass
 
 
 @part()
@@ -37,24 +43,31 @@ def row_precision(row, precision):
 
 
 @part()
-def row_constant(row, prior, log_prior_odds):
-    """Return the part of a column's log odds that depends on its prior alone."""
-    mean, precision, _, _ = prior
-    number_of_targets = mean.shape[1]
-    everyone = np.ones(number_of_targets)
-    constant = log_prior_odds[row] - log_prior_mass(row, prior, everyone)
-    constant += 0.5 * number_of_targets * np.log(row_precision(row, precision))
-    for target in range(number_of_targets):
-        constant -= 0.5 * precision[row, target] * mean[row, target] ** 2
-    return constant
-
-
-@part()
-def prior_constants(prior, log_prior_odds):
-    """Return `row_constant` of every row."""
-    constants = np.empty(log_prior_odds.shape[0])
-    for row in range(log_prior_odds.shape[0]):
-        constants[row] = row_constant(row, prior, log_prior_odds)
+def weight_constants(prior):
+    """Return what each weight adds to the log odds of its column, whatever the data, (N, L)."""
+    mean, precision, lower, upper = prior
+    constants = np.empty(mean.shape)
+    log_mass = 0.0
+    for row in range(mean.shape[0]):
+        log_precision = np.log(row_precision(row, precision))
+        for target in range(mean.shape[1]):
+            # A prior shared by all targets, the common case, is evaluated once for each row.
+            if (
+                target == 0
+                or mean[row, target] != mean[row, target - 1]
+                or precision[row, target] != precision[row, target - 1]
+                or lower[row, target] != lower[row, target - 1]
+                or upper[row, target] != upper[row, target - 1]
+            ):
+                log_mass = log_interval_mass(
+                    mean[row, target],
+                    precision[row, target],
+                    lower[row, target],
+                    upper[row, target],
+                )
+            constants[row, target] = (
+                0.5 * (log_precision - precision[row, target] * mean[row, target] ** 2) - log_mass
+            )
     return constants
 
 
@@ -85,18 +98,69 @@ def squared_norm(tableau, row):
 
 
 @part()
-def log_odds_in(tableau, active, row, constant):
-    """Return the log odds of a column being in against out, given all other columns."""
-    number_of_targets = tableau.shape[1] - tableau.shape[0]
-    diagonal = tableau[row, row]
-    log_precision = -np.log(diagonal) if active else np.log(diagonal)
-    quadratic = squared_norm(tableau, row) / diagonal
-    return constant + 0.5 * (quadratic - number_of_targets * log_precision)
+def log_own_evidence(state, row, gram, noise_variance, prior, own, surrogate):
+    r"""Return the log evidence of a column as a target, given the other active columns.
+
+    .. math:: \log E_k = \sum_{j \in J \setminus k} \bigl[ \text{constant}_j
+        + \tfrac12 h_j \hat y_j \bigr] - \tfrac12 \log |\Lambda| - \tfrac12 |a_k|^2 / \sigma^2
+        - \tfrac{M}{2} \log \sigma^2, \qquad h = B^\top a_k / \sigma^2 + \tau \mu
+    """
+    mean, precision, _, _ = prior
+    targets, _, number_of_rows = own
+    tableau, constants, _, log_determinant = surrogate
+    number_of_columns = state.shape[0]
+    target = targets[row]
+    active = state[row] == 1
+    log_evidence = -0.5 * (gram[row, row] / noise_variance + log_determinant[0])
+    log_evidence -= 0.5 * number_of_rows * np.log(noise_variance)
+    if active:
+        log_evidence -= 0.5 * np.log(tableau[row, row])
+    for other in range(number_of_columns):
+        if state[other] == 0 or other == row:
+            continue
+        fitted = tableau[other, number_of_columns + target]
+        if active:
+            share = tableau[other, row] / tableau[row, row]
+            fitted -= share * tableau[row, number_of_columns + target]
+        linear = gram[other, row] / noise_variance
+        linear += precision[other, target] * mean[other, target]
+        log_evidence += constants[other, target] + 0.5 * linear * fitted
+    return log_evidence
 
 
 @part()
-def build_tableau(state, gram, cross, noise_variance, prior, constants):
-    """Return the tableau of a state, and its log evidence relative to the empty state.
+def log_odds_in(state, row, gram, noise_variance, prior, own, surrogate):
+    """Return the log odds of a column being in against out, given all other columns."""
+    tableau, constants, totals, _ = surrogate
+    targets, own_densities, _ = own
+    number_of_columns = state.shape[0]
+    number_of_targets = tableau.shape[1] - number_of_columns
+    diagonal = tableau[row, row]
+    log_precision = -np.log(diagonal) if state[row] == 1 else np.log(diagonal)
+    quadratic = squared_norm(tableau, row) / diagonal
+    log_odds = totals[row] + 0.5 * (quadratic - number_of_targets * log_precision)
+    for other in range(number_of_columns):
+        target = targets[other]
+        if target >= 0 and (state[other] == 1 or other == row):
+            value = tableau[row, number_of_columns + target]
+            log_odds -= constants[row, target] + 0.5 * (value * value / diagonal - log_precision)
+    if targets[row] >= 0:
+        log_odds += own_densities[row]
+        log_odds -= log_own_evidence(state, row, gram, noise_variance, prior, own, surrogate)
+    return log_odds
+
+
+@part()
+def pivot_surrogate(surrogate, row):
+    """Exchange a column between in and out, in place."""
+    tableau, _, _, log_determinant = surrogate
+    log_determinant[0] += np.log(tableau[row, row])
+    pivot(tableau, row)
+
+
+@part()
+def build_surrogate(state, gram, cross, noise_variance, prior, log_prior_odds):
+    """Return the surrogate of a state.
 
     Parameters
     ----------
@@ -107,17 +171,17 @@ def build_tableau(state, gram, cross, noise_variance, prior, constants):
     noise_variance : float
     prior : tuple of four (N, L) arrays
         Mean, precision, lower and upper bound.
-    constants : (N,) array
-        See `row_constant`.
+    log_prior_odds : (N,) array
 
     Returns
     -------
-    tableau : (N, N + L) array
-    log_evidence : float
+    tuple
     """
     mean, precision, _, _ = prior
     number_of_columns, number_of_targets = cross.shape
     tableau = np.empty((number_of_columns, number_of_columns + number_of_targets))
+    constants = weight_constants(prior)
+    totals = log_prior_odds.copy()
     for row in range(number_of_columns):
         for column in range(number_of_columns):
             tableau[row, column] = gram[row, column] / noise_variance
@@ -126,31 +190,73 @@ def build_tableau(state, gram, cross, noise_variance, prior, constants):
             tableau[row, number_of_columns + target] = (
                 cross[row, target] / noise_variance + precision[row, target] * mean[row, target]
             )
-    log_evidence = 0.0
+            totals[row] += constants[row, target]
+    surrogate = (tableau, constants, totals, np.zeros(1))
     for row in range(number_of_columns):
         if state[row] == 1:
-            log_evidence += log_odds_in(tableau, state[row] != 1, row, constants[row])
-            pivot(tableau, row)
-    return tableau, log_evidence
+            pivot_surrogate(surrogate, row)
+    return surrogate
 
 
 @part()
-def expected_squared_error(state, tableau, cross, noise_variance, prior, total_square):
+def log_state_evidence(
+    state, cross, squares, noise_variance, prior, own, log_prior_odds, interpolated, surrogate
+):
+    r"""Return the log evidence of a state, bounds left out of the likelihood.
+
+    But for :math:`-\tfrac12 M L \log 2 \pi`; `squares` are those of each target.
+    """
+    mean, precision, _, _ = prior
+    targets, own_densities, number_of_rows = own
+    tableau, constants, _, log_determinant = surrogate
+    number_of_columns, number_of_targets = cross.shape
+    log_evidence = 0.0
+    for row in range(number_of_columns):
+        if state[row] == 1:
+            log_evidence += log_prior_odds[row]
+            if targets[row] >= 0:
+                log_evidence += own_densities[row]
+    for target in range(number_of_targets):
+        if interpolated[target] == 0.0:
+            continue
+        log_evidence -= 0.5 * (
+            squares[target] / noise_variance
+            + number_of_rows * np.log(noise_variance)
+            + log_determinant[0]
+        )
+        for row in range(number_of_columns):
+            if state[row] == 1:
+                linear = cross[row, target] / noise_variance
+                linear += precision[row, target] * mean[row, target]
+                fitted = tableau[row, number_of_columns + target]
+                log_evidence += constants[row, target] + 0.5 * linear * fitted
+    return log_evidence
+
+
+@part()
+def expected_squared_error(state, cross, squares, noise_variance, prior, interpolated, surrogate):
     r"""Return the posterior mean of the sum of squared errors of a state.
 
     .. math:: |A|^2 - \langle \hat Y, B^\top A \rangle + \sigma^2 \sum_{k \in J, l} \tau_{kl}
         \hat y_{kl} (\mu_{kl} - \hat y_{kl})
         + L \sigma^2 \Bigl(K - \sum_{k \in J} \bar\tau_k / q_k\Bigr)
+
+    over the targets that are interpolated.
     """
     mean, precision, _, _ = prior
+    tableau = surrogate[0]
     number_of_columns, number_of_targets = cross.shape
-    error = total_square
+    error = 0.0
+    for target in range(number_of_targets):
+        error += interpolated[target] * squares[target]
     for row in range(number_of_columns):
         if state[row] == 1:
             shrinkage = row_precision(row, precision) * tableau[row, row]
-            error += noise_variance * number_of_targets * (1.0 - shrinkage)
             for target in range(number_of_targets):
+                if interpolated[target] == 0.0:
+                    continue
                 weight = tableau[row, number_of_columns + target]
+                error += noise_variance * (1.0 - shrinkage)
                 error -= weight * cross[row, target]
                 error += (
                     noise_variance * precision[row, target] * weight * (mean[row, target] - weight)

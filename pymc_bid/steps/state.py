@@ -81,6 +81,7 @@ class StateStep(DecompositionStep):
         decomposition = self.decomposition
         data = decomposition.regression()
         log_prior_odds = decomposition.log_prior_odds(point)
+        own = decomposition.own_columns(point)
         chain = Chain(
             np.array(decomposition.state.read(point)),
             np.array(decomposition.weights.read(point), order="C"),
@@ -88,9 +89,9 @@ class StateStep(DecompositionStep):
         )
         if self.scheme == "collapsed":
             prior = decomposition.weight_prior(point)
-            if self.tune and self.warm_up and decomposition.roles.own is None:
+            if self.tune and self.warm_up:
                 moved = self.scout.advance(
-                    self.rng, chain, data, prior, log_prior_odds, self.fixed_size
+                    self.rng, chain, data, prior, own, log_prior_odds, self.fixed_size
                 )
                 if moved and decomposition.noise is not None:
                     point = decomposition.noise.write(chain.noise_variance, point)
@@ -98,7 +99,6 @@ class StateStep(DecompositionStep):
             active_columns(chain.state), chain.weights, data.gram, data.cross
         )
         arrays = (chain.state, chain.weights, residual_cross, data.gram, chain.noise_variance)
-        own = decomposition.own_columns(point)
         if self.scheme == "paper":
             counts = self.paper(*arrays, own, log_prior_odds)
         else:
@@ -138,9 +138,6 @@ class FlipStep(StateStep):
         rounds = min(max(cross.shape[0] // 25, 3), 10)
         everyone = np.arange(cross.shape[0])
         sweep = collapsed_flips(self.rng, *arrays, FLIP_COMPANIONS, everyone)
-        if self.decomposition.roles.own is not None:
-            swaps = collapsed_swaps(self.rng, *arrays, SWAPS, SWAP_COMPANIONS)
-            return _counts(flips=sweep, swaps=swaps)
         focused = focused_flips(self.rng, *arrays, FLIP_COMPANIONS, cross, HOPELESS, rounds)
         swaps = collapsed_swaps(self.rng, *arrays, SWAPS, SWAP_COMPANIONS)
         return _counts(flips=np.add(sweep, focused), swaps=swaps)

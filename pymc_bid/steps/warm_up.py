@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pymc_bid.graph.decomposition import WeightPrior
+from pymc_bid.graph.own_columns import OwnColumns
 from pymc_bid.kernels.annealing import scout_step
 from pymc_bid.kernels.propagation import bounded_fit, own_log_masses
 from pymc_bid.regression import Regression
@@ -70,12 +71,13 @@ class Scout:
         chain: Chain,
         data: Regression,
         prior: WeightPrior,
+        own: OwnColumns,
         log_prior_odds: NDArray[np.float64],
         fixed_size: bool,
     ) -> bool:
         """Move the scout once; return whether it ended a cycle and the chain was moved to it."""
         size, targets = data.cross.shape
-        mean_square = data.square / data.entries
+        mean_square = data.squares.sum() / data.entries
         # Data that can be fitted exactly have no other end of a falling variance.
         floor = max(min(chain.noise_variance / 2, mean_square / 1000), np.finfo(np.float64).tiny)
         if self.state is None:
@@ -83,13 +85,13 @@ class Scout:
             self.bounds = Bounds.unknown(size, targets)
         if self.iteration == 0:
             self.noise_variance = max(mean_square, floor)
-        problem = (data.gram, data.cross, data.square, data.entries // targets, *prior)
+        problem = (data.gram, data.cross, data.squares, prior, own)
         if self.iteration % LOOK == 0:
-            self.look_at_bounds(problem, log_prior_odds, pool_is_target=data.basis is data.target)
+            self.look_at_bounds(problem, log_prior_odds, data.basis is data.target)
         temperature = max(1.0, targets / 10) ** (1 - (self.iteration + 1) / CYCLE)
         swaps = max(FEWEST_SWAPS, int(self.state.sum()))
         fitted, _ = scout_step(
-            *(rng, self.state, self.noise_variance, *problem, log_prior_odds + self.bounds.relief),
+            *(rng, self.state, self.noise_variance, problem, log_prior_odds + self.bounds.relief),
             *(temperature, floor, not fixed_size, swaps),
         )
         self.noise_variance = max(fitted * self.bounds.excess, floor)
@@ -118,12 +120,13 @@ class Scout:
         size, targets = problem[1].shape
         log_masses = np.empty(targets)
         _, bounded, unbounded = bounded_fit(
-            *(self.state, self.noise_variance, *problem, log_prior_odds),
+            *(self.state, self.noise_variance, problem, log_prior_odds),
             *(bounds.site_precision, bounds.site_linear, np.empty((size, targets)), log_masses),
         )
         bounds.excess = bounded / unbounded if unbounded > 0 else 1.0
-        if pool_is_target:
-            own_log_masses(self.state, self.noise_variance, problem[0], *problem[4:], log_masses)
+        gram, _, _, prior, own = problem
+        if pool_is_target and own.targets.max() < 0:
+            own_log_masses(self.state, self.noise_variance, gram, prior, log_masses)
             bounds.relief = -log_masses
 
 
@@ -147,7 +150,7 @@ def fitted_evidence(
     for step in range(LARGEST_NUMBER_OF_FITS):
         variance = float(np.exp(log_variance))
         evidence, bounded, _ = bounded_fit(
-            *(state, variance, *problem, log_prior_odds, *sites, weights, np.empty(targets))
+            *(state, variance, problem, log_prior_odds, *sites, weights, np.empty(targets))
         )
         before, distance = distance, np.log(max(bounded, floor)) - log_variance
         if abs(distance) < 1e-3:

@@ -46,10 +46,18 @@ class Problem:
     def own(self):
         """Which targets have a density of their own when chosen: all, or none."""
         size = self.shape[0]
+        rows = len(self.pool)
         if self.own_log_density is None:
-            return OwnColumns(np.full(size, -1), np.zeros(size))
-        constant = 0.5 * len(self.pool) * np.log(2 * np.pi * self.noise_variance)
-        return OwnColumns(np.arange(size), self.own_log_density + constant)
+            return OwnColumns(np.full(size, -1), np.zeros(size), rows)
+        constant = 0.5 * rows * np.log(2 * np.pi)
+        return OwnColumns(np.arange(size), self.own_log_density + constant, rows)
+
+    @property
+    def moments(self):
+        """What the search of warm-up knows of the data and the prior."""
+        pool, target = self.pool, self.target
+        squares = np.sum(target**2, axis=0)
+        return pool.T @ pool, pool.T @ target, squares, self.prior, self.own
 
     def interpolated(self, state):
         """Which targets are not chosen columns with a density of their own."""

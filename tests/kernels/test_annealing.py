@@ -7,11 +7,6 @@ from pymc_bid.kernels.annealing import scout_step
 from tests.kernels.collapsed_chain import Problem
 
 
-def moments(problem):
-    pool, target = problem.pool, problem.target
-    return pool.T @ pool, pool.T @ target, float(np.sum(target**2)), len(pool)
-
-
 @pytest.mark.parametrize("flips", [True, False])
 def test_the_scout_finds_planted_columns_from_any_start(flips):
     rng = np.random.default_rng(42)
@@ -29,8 +24,7 @@ def test_the_scout_finds_planted_columns_from_any_start(flips):
                 rng,
                 state,
                 noise_variance,
-                *moments(problem),
-                *problem.prior,
+                problem.moments,
                 problem.odds,
                 max(1.0, 4.0 ** (1 - step / 30)),
                 1e-6,

@@ -7,8 +7,8 @@ from pymc_bid.graph.own_columns import OwnColumns
 from pymc_bid.kernels.paper import flip_sweep, swap_once
 from tests.reference.monte_carlo import assert_means_agree
 
-NO_OWN = OwnColumns(np.full(4, -1), np.zeros(4))
-EVERY_OWN = OwnColumns(np.arange(4), np.array([-1.0, 0.5, -2.0, -0.4]))
+NO_OWN = OwnColumns(np.full(4, -1), np.zeros(4), 7)
+EVERY_OWN = OwnColumns(np.arange(4), np.array([-5.9, -4.4, -6.9, -5.3]), 7)
 
 
 def problem(seed, identity=False):
@@ -23,7 +23,8 @@ def log_likelihood(state, pool, target, weights, noise_variance, own):
     squares = np.sum((target - (pool * state) @ weights) ** 2, axis=0)
     if own is NO_OWN:
         return -squares.sum() / (2 * noise_variance)
-    return np.where(state, own.log_densities, -squares / (2 * noise_variance)).sum()
+    interpolated = -squares / (2 * noise_variance) - 3.5 * np.log(noise_variance)
+    return np.where(state, own.log_densities, interpolated).sum()
 
 
 def run(move, state, pool, target, weights, draws):

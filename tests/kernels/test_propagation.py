@@ -7,8 +7,8 @@ from scipy import stats
 from pymc_bid.kernels.propagation import bounded_fit, own_log_masses
 from pymc_bid.kernels.truncated_moments import truncated_moments
 from tests.kernels.collapsed_chain import Problem
-from tests.kernels.test_annealing import moments
 from tests.kernels.test_collapsed_flip import INFINITE, small_data
+from tests.kernels.test_own_column import own_log_density, small_matrix
 from tests.reference.enumeration import (
     bernoulli_log_prior,
     exact_state_probabilities,
@@ -23,7 +23,7 @@ def fit(problem, state, noise_variance, sites=None):
         sites = (np.zeros((targets, columns)), np.zeros((targets, columns)))
     weights, log_masses = np.zeros((columns, targets)), np.empty(targets)
     result = bounded_fit(
-        *(np.asarray(state), noise_variance, *moments(problem), *problem.prior, problem.odds),
+        *(np.asarray(state), noise_variance, problem.moments, problem.odds),
         *(*sites, weights, log_masses),
     )
     return *result, weights, log_masses
@@ -54,6 +54,25 @@ def test_evidence_with_bounds_agrees_with_enumeration(bounds):
         evidence, _, _, weights, _ = fit(problem, state, 0.6)
         assert np.all((weights >= bounds[0]) & (weights <= bounds[1]))
         difference.append(evidence - np.log(exact[state]))
+    tolerance = 1e-9 if np.isinf(bounds[1]) else 0.1
+    assert np.ptp(difference) < tolerance
+
+
+@pytest.mark.parametrize("bounds", [(-1, 1), (-INFINITE, INFINITE)])
+def test_evidence_with_the_identity_agrees_with_enumeration(bounds):
+    matrix = small_matrix()
+    exact = exact_state_probabilities(
+        matrix,
+        matrix,
+        log_prior=bernoulli_log_prior(0.4),
+        bounds=bounds,
+        weight_density=truncated_normal_density(0.3, 2.0, bounds),
+        noise_variance=0.6,
+        own_log_density=own_log_density(matrix),
+    )
+    problem = Problem(matrix, matrix, 0.6, 0.3, 2.0, *bounds, np.log(0.4 / 0.6))
+    problem.own_log_density = own_log_density(matrix)
+    difference = [fit(problem, state, 0.6)[0] - np.log(exact[state]) for state in exact]
     tolerance = 1e-9 if np.isinf(bounds[1]) else 0.1
     assert np.ptp(difference) < tolerance
 
@@ -90,7 +109,7 @@ def test_own_masses_are_those_of_the_states_without_each_column():
     problem = Problem(pool, pool)
     state = (np.arange(12) % 3 > 0).astype(int)
     log_masses = fit(problem, state, 0.5)[4]
-    own_log_masses(state, 0.5, pool.T @ pool, *problem.prior, log_masses)
+    own_log_masses(state, 0.5, pool.T @ pool, problem.prior, log_masses)
     for column in range(12):
         without = np.where(np.arange(12) == column, 0, state)
         expected = fit(problem, without, 0.5)[4][column]
