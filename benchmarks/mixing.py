@@ -102,7 +102,7 @@ def run(data, sampler, starts, *, draws, tune, seed, cores=2) -> Run:
         )
     seconds = processor_time_of_children() - before
     statistics = idata["sample_stats"]
-    divergences = int(statistics["diverging"].sum()) if "diverging" in statistics else 0
+    divergences = int(statistics["diverging"].sum()) if sampler == "pymc" else 0
     tuning, r = (np.asarray(idata[group]["r"]) for group in ("warmup_posterior", "posterior"))
     return Run(tuning, r, seconds, time.perf_counter() - started, divergences)
 
