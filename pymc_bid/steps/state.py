@@ -3,9 +3,12 @@
 from typing import ClassVar
 
 import numpy as np
-from pymc.step_methods.compound import StepMethodState
+from pymc.model import Model, modelcontext
+from pymc.step_methods.compound import Competence, StepMethodState
 from pymc.step_methods.state import dataclass_state
+from pytensor.graph.basic import Variable
 
+from pymc_bid.graph.decomposition import models_of
 from pymc_bid.graph.roles import require_only_child
 from pymc_bid.kernels.collapsed_flip import collapsed_flips
 from pymc_bid.kernels.collapsed_swap import collapsed_swaps
@@ -52,10 +55,11 @@ class StateStep(DecompositionStep):
     _state_class = StateStepState
     fixed_size: ClassVar[bool]
 
-    def __init__(self, vars, *, scheme="collapsed", warm_up=True, **arguments):
+    def __init__(self, vars, *, scheme="collapsed", warm_up=True, model=None, **arguments):
         if scheme not in SCHEMES:
             raise ValueError(f"scheme must be one of {SCHEMES}, got {scheme!r}.")
-        super().__init__(vars, **arguments)
+        super().__init__(vars, model=model, **arguments)
+        _start_apart(self.decomposition.roles.state, modelcontext(model))
         self.scheme = scheme
         self.warm_up = warm_up and scheme == "collapsed"
         self.scout = Scout()
@@ -75,6 +79,15 @@ class StateStep(DecompositionStep):
             return [roles.state]
         require_only_child(roles.own.variance, roles.likelihood, model)
         return [roles.state, roles.own.variance]
+
+    @classmethod
+    def competence(cls, var, has_grad=False):
+        """Claim r and let its chains start apart: PyMC asks before it makes starting points."""
+        competence = super().competence(var, has_grad)
+        if competence is Competence.IDEAL:
+            for model in models_of(var):
+                _start_apart(var, model)
+        return competence
 
     def step(self, point):
         """Update the state vector once."""
@@ -160,6 +173,16 @@ class SwapStep(StateStep):
     def collapsed(self, *arrays, cross):
         """Try collapsed exchanges."""
         return _counts(swaps=collapsed_swaps(self.rng, *arrays, SWAPS, SWAP_COMPANIONS))
+
+
+def _start_apart(state: Variable, model: Model) -> None:
+    """Have chains start from draws of the state vector's prior, unless the model says where.
+
+    PyMC starts every chain from the same support point, which would hide a sampler that is stuck
+    from R-hat. This is what `initval="prior"` does; `initvals` of `pm.sample` go before it.
+    """
+    if model.rvs_to_initial_values[state] is None:
+        model.set_initval(state, "prior")
 
 
 def _counts(**moves: tuple[int, int]) -> dict[str, int]:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from pymc_bid.kernels.collapsed_flip import collapsed_flips
 from pymc_bid.kernels.collapsed_swap import collapsed_swaps
 from tests.kernels.collapsed_chain import (
     Problem,
@@ -146,4 +147,27 @@ def test_nothing_is_lost_to_rounding(name, columns):
         )
         assert 0 <= accepted <= tried <= 5
     assert state.sum() == number
+    assert_sound(problem, state, weights, residual_cross, name)
+
+
+@pytest.mark.parametrize("with_flips", [False, True])
+@pytest.mark.parametrize(
+    "name", ["signed copies, noise variance 1.0", "signed copies, noise variance 1e-12"]
+)
+def test_the_tracked_residual_does_not_drift(name, with_flips):
+    problem = awkward_problems()[name]
+    rng = np.random.default_rng(29)
+    weights = problem.draw_weights(rng)
+    state = (np.arange(problem.shape[0]) < 3).astype(np.int64)
+    gram, residual_cross = problem.pool.T @ problem.pool, problem.residual_cross(state, weights)
+    data = (rng, state, weights, residual_cross, gram, problem.noise_variance)
+    prior = (*problem.prior, problem.odds)
+    sizes, columns = np.array([0, 1, 3]), np.arange(len(state))
+    flipped = swapped = 0
+    for _ in range(10_000):
+        if with_flips:
+            flipped += collapsed_flips(*data, *prior, sizes, columns)[1]
+        swapped += collapsed_swaps(*data, *prior, 5, sizes)[1]
+    assert swapped > 1000
+    assert not with_flips or flipped > 1000
     assert_sound(problem, state, weights, residual_cross, name)

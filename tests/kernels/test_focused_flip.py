@@ -1,11 +1,17 @@
 """Visiting columns by their odds without bounds leaves the posterior with bounds alone."""
 
 import numpy as np
+import pytest
 
 from pymc_bid.graph.decomposition import WeightPrior
 from pymc_bid.kernels.collapsed_flip import collapsed_flips
 from pymc_bid.kernels.focused_flip import focused_flips
-from tests.kernels.collapsed_chain import Problem, assert_sound, assert_visits_agree
+from tests.kernels.collapsed_chain import (
+    Problem,
+    assert_sound,
+    assert_visits_agree,
+    awkward_problems,
+)
 from tests.kernels.test_collapsed_flip import small_data
 from tests.reference.enumeration import bernoulli_log_prior, exact_state_probabilities
 
@@ -43,3 +49,17 @@ def test_visit_frequencies_are_exact_although_columns_are_left_out():
         states[iteration] = state
     assert_sound(problem, state, weights, residual_cross)
     assert_visits_agree(exact, states[1000:])
+
+
+@pytest.mark.parametrize("name", awkward_problems())
+@pytest.mark.parametrize("start", [0, 1])
+def test_nothing_is_lost_to_rounding(name, start):
+    problem = awkward_problems()[name]
+    rng = np.random.default_rng(32)
+    weights, state = problem.draw_weights(rng), np.full(problem.shape[0], start)
+    gram, cross = problem.pool.T @ problem.pool, problem.pool.T @ problem.target
+    residual_cross = problem.residual_cross(state, weights)
+    data = (rng, state, weights, residual_cross, gram, problem.noise_variance)
+    for _ in range(100):
+        focused_flips(*data, *problem.prior, problem.odds, np.array([0, 1, 3, 8]), cross, -20.0, 3)
+    assert_sound(problem, state, weights, residual_cross, name)

@@ -1,0 +1,82 @@
+"""Chains start apart, so that a sampler that is stuck shows; a start the user gives is kept."""
+
+import numpy as np
+import pymc as pm
+import pytest
+
+import pymc_bid as bid
+from tests.steps.cases import handwritten, small_data
+
+POOL, TARGET = small_data(pool_columns=8)
+SUPPORT_POINT = {None: np.ones(8, int), 3: (np.arange(8) < 3).astype(int)}
+
+
+@pytest.fixture(autouse=True)
+def stuck_steps(monkeypatch):
+    """Steps that leave r where it is, so that every draw is the start."""
+
+    def stay(self, point):
+        return point, self.report(**dict.fromkeys(self.statistics, 0))
+
+    for step in (bid.FlipStep, bid.SwapStep):
+        monkeypatch.setattr(step, "step", stay)
+
+
+def starts(model, chains=3, seed=8, **options):
+    with model:
+        idata = pm.sample(
+            draws=chains,  # fewer than chains make ArviZ warn
+            tune=1,
+            chains=chains,
+            random_seed=seed,
+            progressbar=False,
+            compute_convergence_checks=False,
+            **{"cores": 1, **options},
+        )
+    r = np.asarray(idata["posterior"]["r"])
+    assert (r == r[:, :1]).all()
+    return r[:, 0]
+
+
+@pytest.mark.parametrize("k", [None, 3])
+def test_chains_of_a_handwritten_graph_start_apart(k):
+    found = starts(handwritten(POOL, TARGET, k=k), cores=1)
+    assert len(np.unique(found, axis=0)) == 3
+    assert k is None or (found.sum(axis=1) == k).all()
+    # The seed says where, whatever runs the chains.
+    model = handwritten(POOL, TARGET, k=k)
+    np.testing.assert_array_equal(starts(model, cores=2, mp_ctx="fork"), found)
+    assert (starts(model, seed=9) != found).any()
+
+
+def test_chains_of_a_step_made_by_hand_start_apart():
+    model = handwritten(POOL, TARGET)
+    with model:
+        step = bid.FlipStep(model["r"])
+    assert len(np.unique(starts(model, step=[step]), axis=0)) == 3
+
+
+@pytest.mark.parametrize(("k", "cores"), [(None, 1), (None, 2), (3, 1)])
+def test_initvals_are_kept_even_at_the_support_point(k, cores):
+    one, other = SUPPORT_POINT[k], SUPPORT_POINT[k][::-1]
+    model = handwritten(POOL, TARGET, k=k)
+    given = [{"r": one}, {"r": other}, {"r": one}]
+    found = starts(model, initvals=given, cores=cores, mp_ctx="fork")
+    np.testing.assert_array_equal(found, [one, other, one])
+
+
+@pytest.mark.parametrize("initval", ["support_point", SUPPORT_POINT[None]])
+def test_an_initval_of_the_model_is_kept(initval):
+    with pm.Model() as model:
+        r = pm.Bernoulli("r", 0.5, shape=8, initval=initval)
+        Y = pm.TruncatedNormal("Y", 0, 1, lower=-1, upper=1, shape=(8, 2))
+        pm.Normal("A", mu=(POOL * r) @ Y, sigma=1.0, observed=TARGET)
+    np.testing.assert_array_equal(starts(model, chains=2), [SUPPORT_POINT[None]] * 2)
+
+
+def test_variables_that_are_no_state_vector_keep_their_start():
+    with pm.Model() as model:
+        b = pm.Bernoulli("b", 0.5, shape=8)
+        pm.Normal("y", b.sum(), observed=1.0)
+        pm.sample(draws=1, tune=0, chains=1, progressbar=False, compute_convergence_checks=False)
+    assert model.rvs_to_initial_values[b] is None
