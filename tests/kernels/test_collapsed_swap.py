@@ -161,7 +161,7 @@ def test_the_tracked_residual_does_not_drift(name, with_flips):
     state = (np.arange(problem.shape[0]) < 3).astype(np.int64)
     gram, residual_cross = problem.pool.T @ problem.pool, problem.residual_cross(state, weights)
     data = (rng, state, weights, residual_cross, gram, problem.noise_variance)
-    prior = (*problem.prior, problem.odds)
+    prior = (problem.prior, problem.own, problem.odds)
     sizes, columns = np.array([0, 1, 3]), np.arange(len(state))
     flipped = swapped = 0
     for _ in range(10_000):

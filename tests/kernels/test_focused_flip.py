@@ -61,5 +61,6 @@ def test_nothing_is_lost_to_rounding(name, start):
     residual_cross = problem.residual_cross(state, weights)
     data = (rng, state, weights, residual_cross, gram, problem.noise_variance)
     for _ in range(100):
-        focused_flips(*data, *problem.prior, problem.odds, np.array([0, 1, 3, 8]), cross, -20.0, 3)
+        priors = (problem.prior, problem.own, problem.odds)
+        focused_flips(*data, *priors, np.array([0, 1, 3, 8]), cross, -20.0, 3)
     assert_sound(problem, state, weights, residual_cross, name)
