@@ -5,7 +5,7 @@ closed form without bounds (`pymc_bid.kernels.tableau`), are divided by a temper
 1. The objective is the evidence itself at every temperature. Holding the noise variance high
 instead changes the objective, and its path leads to the best states of the wrong noise. At the end
 of a cycle the chain takes over the scout's state if its evidence *with* the bounds
-(`pymc_bid.kernels.propagation`) is higher.
+(`pymc_bid.kernels.bounded_evidence`) is higher.
 
 None of this leaves the posterior invariant: it belongs to draws that are discarded.
 """

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from pymc_bid.graph.decomposition import WeightPrior
 from pymc_bid.graph.own_columns import OwnColumns
 from pymc_bid.kernels.annealing import scout_step
-from pymc_bid.kernels.propagation import bounded_fit, own_log_masses
+from pymc_bid.kernels.bounded_evidence import bounded_fit, own_log_masses
 from pymc_bid.regression import Regression
 
 CYCLE = 100

@@ -6,8 +6,8 @@ from numba import njit
 
 from pymc_bid.kernels.tableau import build_surrogate, log_odds_in
 from tests.kernels.collapsed_chain import Problem
+from tests.kernels.test_bounded_evidence import fit
 from tests.kernels.test_own_column import own_log_density, small_matrix
-from tests.kernels.test_propagation import fit
 
 
 @njit

@@ -1,11 +1,9 @@
-"""The evidence with bounds against enumeration, its gradient, and the moments it is made of."""
+"""The evidence with bounds against enumeration, its gradient, and its parts."""
 
 import numpy as np
 import pytest
-from scipy import stats
 
-from pymc_bid.kernels.propagation import bounded_fit, own_log_masses
-from pymc_bid.kernels.truncated_moments import truncated_moments
+from pymc_bid.kernels.bounded_evidence import bounded_fit, own_log_masses
 from tests.kernels.collapsed_chain import Problem
 from tests.kernels.test_collapsed_flip import INFINITE, small_data
 from tests.kernels.test_own_column import own_log_density, small_matrix
@@ -116,22 +114,3 @@ def test_own_masses_are_those_of_the_states_without_each_column():
         np.testing.assert_allclose(log_masses[column], expected, atol=0.01)
     assert state[2] == 1
     assert log_masses[2] < -5
-
-
-@pytest.mark.parametrize("center", [-40.0, -8.0, -1.0, 0.0, 0.3, 3.0, 12.0])
-@pytest.mark.parametrize("width", [0.1, 1.0, 7.0, np.inf])
-def test_moments_agree_with_scipy(center, width):
-    lower, upper, precision = 0.5, 0.5 + width, 4.0
-    log_mass, mean, variance = truncated_moments(center, precision, lower, upper)
-    reference = stats.truncnorm((lower - center) * 2, (upper - center) * 2, center, 0.5)
-    np.testing.assert_allclose(mean, reference.mean(), rtol=1e-3)
-    np.testing.assert_allclose(variance, reference.var(), rtol=0.02)
-    assert log_mass <= 0
-
-
-def test_moments_stay_within_the_interval_at_any_distance():
-    for center in (-1e9, -1e4, 0.0, 1e4, 1e9):
-        for lower, upper in ((-1.0, 1.0), (0.2, 0.2 + 1e-9), (-np.inf, 1.0)):
-            _, mean, variance = truncated_moments(center, 1e3, lower, upper)
-            assert lower - 1e-6 <= mean <= upper + 1e-6
-            assert 0 < variance <= 1e-3
