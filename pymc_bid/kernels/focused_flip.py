@@ -2,11 +2,11 @@ r"""Further collapsed flips for the columns that have a chance to be in.
 
 With many columns most flips of a sweep are hopeless, and the few columns about which the posterior
 is in doubt change too rarely. The closed form without bounds (`pymc_bid.kernels.tableau`) tells
-them apart: column :math:`k` is visited again if its log odds there exceed a threshold. These depend
+them apart: column :math:`k` is visited again if its log odds there are within limits. These depend
 on the *other* columns, the noise variance and the data only, neither on :math:`r_k` nor on the
-weights, so visiting :math:`k` or not is as exact as the flip itself. Most active columns are
-visited too, which draws their weights anew: a flip that failed at a bound finds other weights the
-next time.
+weights, so visiting :math:`k` or not is as exact as the flip itself. Without an upper limit most
+active columns are visited too, which draws their weights anew: a flip that failed at a bound finds
+other weights the next time.
 """
 
 import numpy as np
@@ -29,10 +29,11 @@ def focused_flips(
     log_prior_odds,
     companion_sizes,
     cross,
-    threshold,
+    lowest,
+    highest,
     number_of_rounds,
 ):
-    """Visit the columns in doubt, and those that are surely in, in rounds.
+    """Visit the columns in doubt in rounds.
 
     Parameters
     ----------
@@ -41,8 +42,8 @@ def focused_flips(
         As in `pymc_bid.kernels.collapsed_flip.collapsed_flips`.
     cross : (N, L) array
         Pool times target, :math:`B^T A`.
-    threshold : float
-        Columns with log odds below it are left out.
+    lowest, highest : float
+        Columns with log odds that are not in between are left out.
     number_of_rounds : int
 
     Returns
@@ -60,7 +61,7 @@ def focused_flips(
     accepted = 0
     for _ in range(number_of_rounds):
         for row in range(number_of_columns):
-            if not log_odds[row] > threshold:
+            if not lowest < log_odds[row] < highest:
                 continue
             column[0] = row
             visits, changes = collapsed_flips(

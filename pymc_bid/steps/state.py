@@ -25,8 +25,9 @@ SCHEMES = ("collapsed", "paper")
 FLIP_COMPANIONS = np.array([0, 1, 3, 32, 32, 32])
 SWAP_COMPANIONS = np.array([0, 1, 3])
 SWAPS = 20
-# Columns whose log odds without bounds are below are not visited a second time in a sweep.
-HOPELESS = -20.0
+# Columns whose log odds without bounds are below are not visited a second time in a sweep, and with
+# the identity neither are those above: a visit to a column that is in is dear there.
+HOPELESS, SURE = -20.0, 20.0
 
 
 @dataclass_state
@@ -100,29 +101,32 @@ class StateStep(DecompositionStep):
             np.array(decomposition.weights.read(point), order="C"),
             decomposition.noise_variance(point),
         )
-        if self.scheme == "collapsed":
-            prior = decomposition.weight_prior(point)
-            if self.tune and self.warm_up:
-                moved = self.scout.advance(
-                    self.rng, chain, data, prior, own, log_prior_odds, self.fixed_size
-                )
-                if moved and decomposition.noise is not None:
-                    point = decomposition.noise.write(chain.noise_variance, point)
-        residual_cross = residual_cross_products(
-            active_columns(chain.state), chain.weights, data.gram, data.cross
-        )
-        arrays = (chain.state, chain.weights, residual_cross, data.gram, chain.noise_variance)
-        if self.scheme == "paper":
-            counts = self.paper(*arrays, own, log_prior_odds)
-        else:
-            counts = self.collapsed(*arrays, prior, own, log_prior_odds, cross=data.cross)
-            point = decomposition.weights.write(chain.weights, point)
+        counts = dict.fromkeys(self.statistics, 0)
+        waiting = False
+        prior = decomposition.weight_prior(point)
+        if self.tune and self.warm_up:
+            moved = self.scout.advance(
+                self.rng, chain, data, prior, own, log_prior_odds, self.fixed_size
+            )
+            waiting = self.scout.cycles == 0
+            if moved and decomposition.noise is not None:
+                point = decomposition.noise.write(chain.noise_variance, point)
+        if not waiting:
+            residual_cross = residual_cross_products(
+                active_columns(chain.state), chain.weights, data.gram, data.cross
+            )
+            arrays = (chain.state, chain.weights, residual_cross, data.gram, chain.noise_variance)
+            if self.scheme == "paper":
+                counts |= self.paper(*arrays, own, log_prior_odds)
+            else:
+                counts |= self.collapsed(*arrays, prior, own, log_prior_odds, cross=data.cross)
+                point = decomposition.weights.write(chain.weights, point)
         point = decomposition.state.write(chain.state, point)
         if decomposition.own is not None and decomposition.own.variance is not None:
             # Integrated out above, so it has to be drawn before anyone looks at it.
             variance = decomposition.own.draw_variance(self.rng, chain.state, point)
             point = decomposition.own.variance.write(variance, point)
-        return point, self.report(K=int(chain.state.sum()), **counts)
+        return point, self.report(**(counts | {"K": int(chain.state.sum())}))
 
 
 class FlipStep(StateStep):
@@ -151,7 +155,10 @@ class FlipStep(StateStep):
         rounds = min(max(cross.shape[0] // 25, 3), 10)
         everyone = np.arange(cross.shape[0])
         sweep = collapsed_flips(self.rng, *arrays, FLIP_COMPANIONS, everyone)
-        focused = focused_flips(self.rng, *arrays, FLIP_COMPANIONS, cross, HOPELESS, rounds)
+        highest = np.inf if self.decomposition.own is None else SURE
+        focused = focused_flips(
+            self.rng, *arrays, FLIP_COMPANIONS, cross, HOPELESS, highest, rounds
+        )
         swaps = collapsed_swaps(self.rng, *arrays, SWAPS, SWAP_COMPANIONS)
         return _counts(flips=np.add(sweep, focused), swaps=swaps)
 

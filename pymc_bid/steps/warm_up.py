@@ -13,6 +13,8 @@ from pymc_bid.regression import Regression
 
 CYCLE = 100
 """Iterations from the highest temperature to 1."""
+FIRST_CYCLE = 25
+"""The same for the first cycle, during which the chain waits."""
 LOOK = 10
 """Iterations between two looks at the bounds."""
 FEWEST_SWAPS = 10
@@ -57,12 +59,14 @@ class Scout:
     columns that no others can explain within the bounds but that explain themselves once they are
     in. At the end of a cycle the chain moves to the scout's state if its evidence, with the bounds,
     is the higher one. So chains from different starts meet where the posterior is, and not where
-    they started. This does not leave the posterior invariant and is over when tuning is.
+    they started. The first cycle is a short one, and the chain waits for it: its own moves may be
+    slow where it starts. This does not leave the posterior invariant and is over when tuning is.
     """
 
     state: NDArray[np.int64] | None = None
     noise_variance: float = np.nan
     iteration: int = 0
+    cycles: int = 0
     bounds: Bounds | None = None
 
     def advance(
@@ -88,15 +92,19 @@ class Scout:
         problem = (data.gram, data.cross, data.squares, prior, own)
         if self.iteration % LOOK == 0:
             self.look_at_bounds(problem, log_prior_odds, data.basis is data.target)
-        temperature = max(1.0, targets / 10) ** (1 - (self.iteration + 1) / CYCLE)
+        length = CYCLE if self.cycles else FIRST_CYCLE
+        temperature = max(1.0, targets / 10) ** (1 - (self.iteration + 1) / length)
         swaps = max(FEWEST_SWAPS, int(self.state.sum()))
         fitted, _ = scout_step(
             *(rng, self.state, self.noise_variance, problem, log_prior_odds + self.bounds.relief),
             *(temperature, floor, not fixed_size, swaps),
         )
         self.noise_variance = max(fitted * self.bounds.excess, floor)
-        self.iteration = (self.iteration + 1) % CYCLE
-        if self.iteration > 0 or np.array_equal(self.state, chain.state):
+        self.iteration = (self.iteration + 1) % length
+        if self.iteration > 0:
+            return False
+        self.cycles += 1
+        if np.array_equal(self.state, chain.state):
             return False
 
         weights = chain.weights.copy()

@@ -43,7 +43,7 @@ def test_visit_frequencies_are_exact_although_columns_are_left_out():
             sizes,
         )
         # A threshold in the midst of the odds: what it lets through depends on the state.
-        focused_flips(*arguments, cross, -0.5, 2)
+        focused_flips(*arguments, cross, -0.5, 2.0, 2)
         if iteration % 4 == 0:
             collapsed_flips(*arguments, np.arange(len(state)))
         states[iteration] = state
@@ -62,5 +62,5 @@ def test_nothing_is_lost_to_rounding(name, start):
     data = (rng, state, weights, residual_cross, gram, problem.noise_variance)
     for _ in range(100):
         priors = (problem.prior, problem.own, problem.odds)
-        focused_flips(*data, *priors, np.array([0, 1, 3, 8]), cross, -20.0, 3)
+        focused_flips(*data, *priors, np.array([0, 1, 3, 8]), cross, -20.0, np.inf, 3)
     assert_sound(problem, state, weights, residual_cross, name)
