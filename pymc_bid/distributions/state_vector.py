@@ -71,8 +71,8 @@ class Subset(Discrete):
     def support_point(rv, size, k, n):
         """Return a draw: no subset stands for all, and chains should start from different ones.
 
-        Not left to `initval`: PyMC can't transform models that have initial values of their own, and
-        does so for the log likelihood.
+        Not left to `initval`: PyMC can't transform models that have initial values of their own,
+        and does so for the log likelihood.
         """
         return rv
 
