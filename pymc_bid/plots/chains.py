@@ -133,4 +133,11 @@ def plot_autocorrelation(
 
 def _legend(ax, entries: int) -> None:
     if entries <= 8:
-        ax.legend(fontsize=8, ncols=min(entries, 4), loc="upper right")
+        # Above the axes: lines may be anywhere inside.
+        ax.legend(
+            fontsize=8,
+            ncols=4,
+            loc="lower right",
+            bbox_to_anchor=(1.0, 1.0),
+            frameon=False,
+        )

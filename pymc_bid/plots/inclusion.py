@@ -9,6 +9,9 @@ from pymc_bid.results.convergence import state_numbers
 from pymc_bid.results.decomposition import InterpolativeDecomposition
 from pymc_bid.results.draws import read_state
 
+WORTH_A_NAME = 0.05
+"""Probability from which a column is named where there is no room to name all."""
+
 
 def plot_inclusion(
     source: Any,
@@ -20,7 +23,7 @@ def plot_inclusion(
 ):
     """Bars of each column's probability of being chosen, with two Monte Carlo standard errors.
 
-    Where not all labels fit, those of the most probable columns are shown.
+    Where not all labels fit, the most probable columns are named first.
 
     Parameters
     ----------
@@ -69,5 +72,7 @@ def plot_inclusion(
     )
     ax.axhline(0.5, color="0.6", linewidth=0.8, linestyle=":", zorder=0)
     ax.set(xlim=(-1, labels.size), ylim=(0, 1.05), ylabel="probability of being chosen")
-    label_columns(ax, labels, first=np.argsort(-inclusion, kind="stable"))
+    ax.figure.draw_without_rendering()
+    order = np.argsort(-inclusion, kind="stable")
+    label_columns(ax, labels, first=order[inclusion[order] >= WORTH_A_NAME])
     return ax

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-LONGEST = 16
+LONGEST = 24
 """Letters of a label that are shown."""
 FONT_SIZE = 8
 
@@ -35,7 +35,8 @@ def label_columns(
     Parameters
     ----------
     axes : matplotlib.axes.Axes
-        With its limits already set.
+        With its limits set, and laid out (`figure.draw_without_rendering()`), so that it has the
+        size that it will be shown in.
     labels : array of labels
     first : array of positions, optional
         Labels to be shown before any others, in this order. Where not all labels fit, no others are
@@ -46,8 +47,8 @@ def label_columns(
     extent = axes.get_window_extent()
     points = (extent.width if axis == "x" else extent.height) * 72 / axes.figure.dpi
     limits = axes.get_xlim() if axis == "x" else axes.get_ylim()
-    # The layout still takes room for titles and labels away from the axes.
-    distance = FONT_SIZE * 1.3 * abs(limits[1] - limits[0]) / max(0.8 * points, 1.0)
+    # Labels on the other axis, written later, still take a little room away.
+    distance = FONT_SIZE * 1.25 * abs(limits[1] - limits[0]) / max(0.95 * points, 1.0)
     if distance <= 1:
         shown = np.arange(number)
     elif first is None:
@@ -62,8 +63,8 @@ def label_columns(
 
 
 def shorten(label: Any) -> str:
-    """Cut a long label in its middle, where names differ least."""
-    text = str(label)
+    """Return a label on one line, cut in its middle if it is long."""
+    text = " ".join(str(label).split())
     half = (LONGEST - 1) // 2
     return text if len(text) <= LONGEST else f"{text[:half]}…{text[-half:]}"
 

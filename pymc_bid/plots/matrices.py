@@ -43,11 +43,12 @@ def plot_decomposition(
     ):
         image = _heat_map(ax, values, -limit, limit, "RdBu_r")
         ax.set_title(title, pad=12)
-        if own:
-            _mark(ax, result.positions)
-            label_columns(ax, result.data["column"].values, first=result.positions)
     axes[0].set_ylabel("row")
     axes[0].figure.colorbar(image, ax=list(axes), extend="both")
+    axes[0].figure.draw_without_rendering()
+    for ax in axes if own else []:
+        _mark(ax, result.positions)
+        label_columns(ax, result.data["column"].values, first=result.positions)
     return axes
 
 
@@ -80,16 +81,20 @@ def plot_weights(
         (result.W_sd, 0.0, spread, "viridis", "W, posterior standard deviation"),
     )
     own = not result.data.attrs["pool"]
+    axes[0].set_ylabel("chosen column")
     for ax, (values, low, high, colors, title) in zip(axes, parts, strict=True):
         image = _heat_map(ax, values.values, low, high, colors)
         ax.set_title(title, pad=12)
-        first = result.positions if own else None
-        if own:
-            _mark(ax, result.positions)
-        label_columns(ax, result.data["column"].values, first=first)
         ax.figure.colorbar(image, ax=ax)
     label_columns(axes[0], result.data["chosen"].values, axis="y")
-    axes[0].set_ylabel("chosen column")
+    axes[0].figure.draw_without_rendering()
+    for ax in axes:
+        if own:
+            _mark(ax, result.positions)
+        label_columns(ax, result.data["column"].values, first=result.positions if own else None)
+    # Once more: the labels of the columns took some of the height.
+    axes[0].figure.draw_without_rendering()
+    label_columns(axes[0], result.data["chosen"].values, axis="y")
     return axes
 
 

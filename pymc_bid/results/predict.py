@@ -46,10 +46,12 @@ def predict_rows(
     tails = (0.5 - probability / 2, 0.5 + probability / 2)
     scale = np.sqrt(noise)[:, None, None]
     block = max(1, _BLOCK_BYTES // (8 * draws * columns))
-    flat = weights.transpose(1, 0, 2).reshape(size, -1)
+    flat = weights.transpose(1, 0, 2).reshape(size, draws * columns)
     for first in range(0, rows, block):
         part = slice(first, first + block)
-        centres = (chosen[part] @ flat).reshape(-1, draws, columns).transpose(1, 0, 2)
+        centres = (
+            (chosen[part] @ flat).reshape(chosen[part].shape[0], draws, columns).transpose(1, 0, 2)
+        )
         result.mean[part] = centres.mean(axis=0)
         result.sd[part] = np.sqrt(centres.var(axis=0) + noise.mean())
         for bound, tail in zip((result.lower, result.upper), tails, strict=True):
