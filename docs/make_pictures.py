@@ -28,14 +28,18 @@ def main() -> None:
     noise = np.random.default_rng(2).normal(size=90)
     first = planted.columns[0]
     data = planted.A.assign(twin=planted.A[first] + 0.05 * noise)
+    settings = {"draws": options.draws, "chains": 4, "random_seed": 1, "progressbar": False}
     with bid.gbt(data, k=6):
-        idata = pm.sample(draws=options.draws, random_seed=1, progressbar=False)
+        idata = pm.sample(**settings)
+    # Fewer rows than columns: with more of them the paper's model keeps every column.
+    with bid.gbt(data.iloc[:15]):
+        free = pm.sample(**settings)
     result = bid.decompose(idata, data)
     print(result)
 
     pictures = {
         "inclusion": bid.plot_inclusion(result),
-        "size": bid.plot_size(result),
+        "size": bid.plot_size(free),
         "error": bid.plot_error(result),
         "autocorrelation": bid.plot_autocorrelation(idata, basis=result.columns),
         "decomposition": bid.plot_decomposition(result, data),
