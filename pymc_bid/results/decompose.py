@@ -53,10 +53,11 @@ def decompose(
     pool : array_like, pandas.DataFrame or xarray.DataArray, optional
         The candidate columns, if the model was given any.
     choose : {"most visited", "median probability", "lowest error"} or list
-        The columns J to report. "most visited": the most probable set; where several sets tie, as
-        they do when each is visited once, the one with the lower error. "median probability": every
-        column with a probability above one half. "lowest error": the set whose draws have the
-        lowest mean error. Or a set of your own, as labels, positions or a mask.
+        The columns J to report. "most visited": the most probable set, where sets that differ only
+        by an exchange of interchangeable columns count as one; if all are visited equally often,
+        the one nearest to all draws. "median probability": every column with a probability above one
+        half. "lowest error": the set whose draws have the lowest mean error. Or a set of your own,
+        as labels, positions or a mask.
     model : pymc.Model, optional
         The model sampled; that of the context if not given. W is summarised from the draws with
         exactly the set J, if these are `minimum_draws` or more. If they are not (a set of your own
@@ -95,11 +96,11 @@ def decompose(
     if not 0 < ci_prob < 1:
         raise ValueError(f"ci_prob must be between 0 and 1, got {ci_prob}.")
     draws = read_draws(idata, A, pool, state, weights, noise)
-    sets = count_sets(draws.state)
+    groups = find_groups(draws.state, draws.candidates.T @ draws.candidates)
+    sets = count_sets(draws.state, groups.members)
     before, after = _errors(idata, draws)
     set_error = _mean_by_set(after if draws.weights is not None else before, sets)
     numbers = state_numbers(draws.state)
-    groups = find_groups(draws.state, draws.candidates.T @ draws.candidates)
     active, choice = choose_columns(
         choose, sets, numbers["inclusion"], set_error, np.asarray(draws.basis)
     )

@@ -100,7 +100,11 @@ class InterpolativeDecomposition:
 
     @property
     def sets(self) -> pd.DataFrame:
-        """The sets visited most: frequency, visits, size, mean error of their draws, columns."""
+        """The sets visited most: frequency, visits, size, mean error of their draws, columns.
+
+        Sets that differ only by an exchange of interchangeable columns (`groups`) count as one, and
+        the columns are those visited most.
+        """
         labels, states = self.data["basis"].values, self.data["set_state"].values.astype(bool)
         return pd.DataFrame(
             {
@@ -227,8 +231,8 @@ class InterpolativeDecomposition:
             f"{names}",
             f"  K: mean {float(data['K'].mean()):.2f}, most probable {size.idxmax()} "
             f"(probability {size.max():.2f})",
-            f"  sets: {attributes['number_of_sets']} visited, the most frequent "
-            f"{sets['frequency'].iloc[0]:.3f} of the draws",
+            f"  sets, up to interchangeable columns: {attributes['number_of_sets']} visited, "
+            f"the most frequent in {sets['frequency'].iloc[0]:.3f} of the draws",
             f"  W: posterior mean, sd and {attributes['ci_prob']:.0%} interval from {source}",
             f"  mean squared error: {self.mse:.4g} of C·W; of a draw {_number(before)} before and "
             f"{_number(after)} after post-processing",

@@ -10,32 +10,68 @@ RULES = ("most visited", "median probability", "lowest error")
 
 
 class VisitedSets(NamedTuple):
-    """The different state vectors among the draws, most visited first."""
+    """The sets among the draws, most visited first.
+
+    Sets that differ only by an exchange within groups of interchangeable columns count as one: with
+    every column copied, there are 2^K of them, each visited once.
+    """
 
     states: NDArray[np.bool_]
-    """(set, basis)."""
+    """(set, basis), of those that count as one the one visited most."""
     visits: NDArray[np.int64]
     member: NDArray[np.int64]
     """Which set each draw (chain, draw) holds."""
 
 
-def count_sets(states: NDArray[np.bool_]) -> VisitedSets:
-    """Find the different state vectors in draws (chain, draw, basis)."""
+def count_sets(states: NDArray[np.bool_], groups: Sequence[NDArray[np.int64]] = ()) -> VisitedSets:
+    """Find the different sets in draws (chain, draw, basis), given the groups of columns.
+
+    Among sets visited equally often, as happens when each is visited once, the one nearest to all
+    draws comes first: the least mean number of columns in which it differs from them.
+    """
     flat = states.reshape(-1, states.shape[2])
+    pattern = _count_in_groups(flat, groups)
     _, first, member, visits = np.unique(
-        np.packbits(flat, axis=1),
-        axis=0,
-        return_index=True,
-        return_inverse=True,
-        return_counts=True,
+        pattern, axis=0, return_index=True, return_inverse=True, return_counts=True
     )
-    # Ties go to the set seen first, so that the order does not depend on the coding.
-    order = np.lexsort((first, -visits))
+    member = member.ravel()
+    order = np.lexsort((first, _mean_distance(pattern)[first].round(9), -visits))
     place = np.empty_like(order)
     place[order] = np.arange(order.size)
+    member = place[member]
     return VisitedSets(
-        flat[first[order]], visits[order], place[member.ravel()].reshape(states.shape[:2])
+        flat[_typical_draws(flat, member)], visits[order], member.reshape(states.shape[:2])
     )
+
+
+def _count_in_groups(flat, groups) -> NDArray[np.uint16]:
+    """Number of chosen columns in each group, and each other column by itself."""
+    alone = np.ones(flat.shape[1], dtype=bool)
+    for members in groups:
+        alone[members] = False
+    counts = [flat[:, members].sum(axis=1, dtype=np.uint16) for members in groups]
+    return np.column_stack([flat[:, alone].astype(np.uint16), *counts])
+
+
+def _mean_distance(pattern) -> NDArray[np.float64]:
+    """Mean over all draws of the number of columns in which each one differs from them."""
+    distance = np.zeros(len(pattern))
+    for counts in pattern.T.astype(np.int64):
+        values, where = np.unique(counts, return_inverse=True)
+        share = np.bincount(where) / where.size
+        distance += (np.abs(values[:, None] - values) @ share)[where]
+    return distance
+
+
+def _typical_draws(flat, member) -> NDArray[np.int64]:
+    """For each set the draw whose exact columns are visited most, and are most probable."""
+    _, exact, times = np.unique(
+        np.packbits(flat, axis=1), axis=0, return_inverse=True, return_counts=True
+    )
+    probability = flat @ flat.mean(axis=0)
+    order = np.lexsort((-probability.round(9), -times[exact.ravel()], member))
+    _, first = np.unique(member[order], return_index=True)
+    return order[first]
 
 
 def choose_columns(
@@ -60,10 +96,7 @@ def choose_columns(
     if not isinstance(choose, str):
         return _own_columns(choose, labels), "given"
     if choose == "most visited":
-        tied = np.flatnonzero(sets.visits == sets.visits[0])
-        # Where sets are visited once each, the visits do not tell them apart, the error does.
-        best = tied[np.nanargmin(error[tied])] if np.isfinite(error[tied]).any() else tied[0]
-        return np.flatnonzero(sets.states[best]), choose
+        return np.flatnonzero(sets.states[0]), choose
     if choose == "median probability":
         return np.flatnonzero(inclusion > 0.5), choose
     if choose == "lowest error":
