@@ -55,8 +55,8 @@ def decompose(
     choose : {"most visited", "median probability", "lowest error"} or list
         The columns J to report. "most visited": the most probable set, where sets that differ only
         by an exchange of interchangeable columns count as one; if all are visited equally often,
-        the one nearest to all draws. "median probability": every column with a probability above one
-        half. "lowest error": the set whose draws have the lowest mean error. Or a set of your own,
+        the one nearest to all draws. "median probability": every column with a probability above
+        one half. "lowest error": the set whose draws have the lowest mean error. Or a set of your own,
         as labels, positions or a mask.
     model : pymc.Model, optional
         The model sampled; that of the context if not given. W is summarised from the draws with

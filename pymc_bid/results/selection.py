@@ -45,7 +45,7 @@ def count_sets(states: NDArray[np.bool_], groups: Sequence[NDArray[np.int64]] = 
 
 
 def _count_in_groups(flat, groups) -> NDArray[np.uint16]:
-    """Number of chosen columns in each group, and each other column by itself."""
+    """Count the chosen columns of each group; each other column is one by itself."""
     alone = np.ones(flat.shape[1], dtype=bool)
     for members in groups:
         alone[members] = False
