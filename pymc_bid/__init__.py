@@ -1,7 +1,7 @@
 """Bayesian interpolative decomposition for PyMC."""
 
 from pymc_bid import datasets
-from pymc_bid.distributions import GTNSNG, StateVector
+from pymc_bid.distributions import GTNSNG, Interpolation, StateVector
 from pymc_bid.models import gbt, gbtn
 from pymc_bid.plots import (
     plot_autocorrelation,
@@ -33,6 +33,7 @@ __all__ = [
     "gbtn",
     "StateVector",
     "GTNSNG",
+    "Interpolation",
     # sampling
     "FlipStep",
     "SwapStep",

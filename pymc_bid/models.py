@@ -4,7 +4,7 @@ import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
 
-from pymc_bid.distributions import GTNSNG, StateVector
+from pymc_bid.distributions import GTNSNG, Interpolation, StateVector
 from pymc_bid.graph.decomposition import remember
 from pymc_bid.inputs import (
     read_bounds,
@@ -27,6 +27,10 @@ def gbt(
     alpha_sigma=0.1,
     beta_sigma=1.0,
     inclusion=0.5,
+    identity=False,
+    own_mean=0.0,
+    alpha_omega=1.0,
+    beta_omega=1.0,
 ):
     """Bayesian interpolative decomposition with a truncated normal prior on the weights (GBT).
 
@@ -36,6 +40,17 @@ def gbt(
         r   ~ uniform over the subsets of size k, or Bernoulli(`inclusion`) entries if k is None
 
     where b_k are the columns of the pool, by default of A itself.
+
+    This is the paper's model, in which a chosen column of A interpolates itself, so that every one
+    more is rewarded with a perfect fit. With `identity=True` the chosen columns have a density of
+    their own, and only the others are interpolated:
+
+        a_j ~ Normal(m_j, ω_j²)                   for chosen columns j
+        a_l ~ Normal(Σ_{j chosen} a_j y_jl, σ²)   for the others
+        ω_j² ~ InverseGamma(α_ω, β_ω)
+
+    The weights of a chosen column are the identity's by construction, and the number of columns is
+    one that the data call for.
 
     Parameters
     ----------
@@ -53,12 +68,20 @@ def gbt(
         Shape and scale of the noise variance's prior.
     inclusion : float or array
         Prior probability of each column being chosen, used if k is None.
+    identity : bool
+        Whether chosen columns have a density of their own; not with a pool.
+    own_mean : float or array
+        Mean m of the chosen columns, one number or one for each column. 0 suits centred data.
+    alpha_omega, beta_omega : float
+        Shape and scale of the prior of their variances. 1 and 1 have the weight of two rows of
+        data, and are meant for columns whose variance is not far from 1.
 
     Returns
     -------
     pymc.Model
         With the variables `r`, `sigma2`, `Y`, the observed `A`, the number of chosen columns `K`,
-        and the dims `row`, `column` and `basis` (the pool's columns).
+        and the dims `row`, `column` and `basis` (the pool's columns); also `omega2` with
+        `identity=True`.
 
     Examples
     --------
@@ -68,6 +91,7 @@ def gbt(
     ...     idata = pm.sample(tune=100, draws=100, progressbar=False)  # doctest: +SKIP
     """
     model, lower, upper, shape = _start(A, k, pool, bounds, alpha_sigma, beta_sigma, inclusion)
+    _add_own_density(model, identity, own_mean, alpha_omega, beta_omega)
     mu, tau = read_real(mu, "mu"), read_positive(tau, "tau")
     for name, value in (("mu", mu), ("tau", tau)):
         _check_broadcast(name, value, shape)
@@ -87,6 +111,10 @@ def gbtn(
     alpha_sigma=0.1,
     beta_sigma=1.0,
     inclusion=0.5,
+    identity=False,
+    own_mean=0.0,
+    alpha_omega=1.0,
+    beta_omega=1.0,
 ):
     """Bayesian interpolative decomposition with a hierarchical prior on the weights (GBTN).
 
@@ -98,7 +126,8 @@ def gbtn(
 
     Parameters
     ----------
-    A, k, pool, bounds, alpha_sigma, beta_sigma, inclusion
+    A, k, pool, bounds, alpha_sigma, beta_sigma, inclusion, identity, own_mean, alpha_omega, \
+    beta_omega
         As for `gbt`.
     mu_mu, tau_mu : float
         Mean and precision of the normal factor of the hyperprior.
@@ -111,6 +140,7 @@ def gbtn(
         As from `gbt`, with one more variable `mu_tau` (dims `basis`, `column`, `hyperparameter`).
     """
     model, lower, upper, _ = _start(A, k, pool, bounds, alpha_sigma, beta_sigma, inclusion)
+    _add_own_density(model, identity, own_mean, alpha_omega, beta_omega)
     with model:
         model.add_coord("hyperparameter", ["mu", "tau"])
         mu_tau = GTNSNG(
@@ -167,6 +197,29 @@ def _start(A, k, pool, bounds, alpha_sigma, beta_sigma, inclusion):
     return model, lower, upper, (size, columns)
 
 
+def _add_own_density(model, identity, own_mean, alpha_omega, beta_omega):
+    """Add what the chosen columns' own density needs, if they are to have one."""
+    if not identity:
+        return
+    if "pool" in model.named_vars:
+        raise ValueError(
+            "identity=True is for a matrix decomposed by its own columns; leave out pool, or "
+            "identity."
+        )
+    own_mean = read_real(own_mean, "own_mean")
+    columns = len(model.coords["basis"])
+    _check_broadcast("own_mean", own_mean, (columns,))
+    with model:
+        pm.Data("own_mean", np.broadcast_to(own_mean, (columns,)), dims="basis")
+        pm.InverseGamma(
+            "omega2",
+            alpha=read_positive(alpha_omega, "alpha_omega"),
+            beta=read_positive(beta_omega, "beta_omega"),
+            dims="basis",
+            default_transform=None,
+        )
+
+
 def _finish(model, mean, precision, lower, upper):
     """Add the weights, with one prior or another, and the likelihood."""
     with model:
@@ -182,14 +235,14 @@ def _finish(model, mean, precision, lower, upper):
                 dims=("basis", "column"),
                 default_transform=None,
             )
-        pool = model["pool"] if "pool" in model.named_vars else model["target"]
-        pm.Normal(
-            "A",
-            mu=(pool * model["r"]) @ weights,
-            sigma=pt.sqrt(model["sigma2"]),
-            observed=model["target"],
-            dims=("row", "column"),
-        )
+        observed = {"observed": model["target"], "dims": ("row", "column")}
+        sigma = pt.sqrt(model["sigma2"])
+        if "omega2" in model.named_vars:
+            omega = pt.sqrt(model["omega2"])
+            Interpolation("A", model["r"], weights, sigma, omega, model["own_mean"], **observed)
+        else:
+            pool = model["pool"] if "pool" in model.named_vars else model["target"]
+            pm.Normal("A", mu=(pool * model["r"]) @ weights, sigma=sigma, **observed)
     remember(model)
     return model
 

@@ -1,6 +1,7 @@
-"""Distributions of the models: the state vector, and the prior of the weights' parameters."""
+"""Distributions of the models: state vector, weights' parameters, matrix with the identity."""
 
 from pymc_bid.distributions.gtnsng import GTNSNG, log_precision
+from pymc_bid.distributions.interpolation import Interpolation
 from pymc_bid.distributions.state_vector import StateVector
 
-__all__ = ["GTNSNG", "StateVector", "log_precision"]
+__all__ = ["GTNSNG", "Interpolation", "StateVector", "log_precision"]

@@ -11,6 +11,7 @@ from pymc.model import Model
 from pytensor.compile.sharedvalue import SharedVariable
 from pytensor.graph.basic import Variable
 
+from pymc_bid.graph.own_columns import OwnColumns, OwnDensityValues
 from pymc_bid.graph.roles import pool_from_mean, read_roles
 from pymc_bid.graph.structure import children, data_containers
 from pymc_bid.graph.values import Entry, Point, Quantities
@@ -53,6 +54,8 @@ class Decomposition:
         The random variables concerned.
     state, weights, noise, hyperparameters : Entry or None
         Their entries in a sampler's point.
+    own : OwnDensityValues or None
+        The density of the chosen columns, in the model with the identity.
     """
 
     def __init__(self, likelihood: Variable, model: Model):
@@ -71,7 +74,7 @@ class Decomposition:
             model,
         )
         self._location = Quantities(parameters[:2], model)
-        self._scale = Quantities([_parameters(likelihood)[1]], model)
+        self._scale = Quantities([roles.scale], model)
         self._hyperprior = (
             None
             if roles.hyperparameters is None
@@ -81,12 +84,17 @@ class Decomposition:
             None if roles.noise is None else Quantities(_parameters(roles.noise), model)
         )
         self._inclusion = None if roles.fixed_size else Quantities(_parameters(roles.state), model)
-        self._read_pool = pool_from_mean(roles)
+        self._read_pool = None if roles.mean is None else pool_from_mean(roles)
+        self.own = None if roles.own is None else OwnDensityValues(roles.own, model)
         target = model.rvs_to_values[likelihood]
         self._target = Quantities([target], model)
         self._size = int(roles.state.shape[0].eval())
         self._target_data = _Watch(data_containers(target))
-        self._pool_data = _Watch(data_containers(_parameters(likelihood)[0]))
+        # In an `Interpolation` the target is the pool as well.
+        read = [target if roles.mean is None else roles.mean]
+        if roles.own is not None:
+            read.append(roles.own.mean)
+        self._pool_data = _Watch([c for expression in read for c in data_containers(expression)])
         self._pool: NDArray[np.float64] | None = None
         self._regression: Regression | None = None
         self._fixed_prior: WeightPrior | None = None
@@ -99,12 +107,42 @@ class Decomposition:
         if self._regression is None or new_target or new_pool:
             target = np.asarray(self._target({})[0], dtype=np.float64)
             if self._pool is None or new_pool:
-                self._pool = self._read_pool(target, self._size)
+                self._pool = self._pool_of(target)
+            if self.own is not None:
+                self.own.read_target(target)
             self._regression = reduce_regression(self._pool, target)
             if self._pool_data.covers(self._target_data):
                 # The pool may have many rows, and is read again with every new target.
                 self._pool = None
         return self._regression
+
+    def _pool_of(self, target: NDArray[np.float64]) -> NDArray[np.float64]:
+        pool = target if self._read_pool is None else self._read_pool(target, self._size)
+        if self.own is not None and not np.array_equal(pool, target):
+            raise TypeError(
+                f"The columns that {self.roles.likelihood.name} chooses from are not its own; only "
+                "a matrix that is decomposed by its own columns has chosen columns with a density "
+                "of their own."
+            )
+        return pool
+
+    def interpolated(self, state: NDArray[np.int64]) -> NDArray[np.float64]:
+        """1.0 for each target that is interpolated, 0.0 for each with a density of its own."""
+        if self.own is None:
+            return np.ones(self.regression().cross.shape[1])
+        return (np.asarray(state) == 0).astype(np.float64)
+
+    def own_columns(self, point: Point) -> OwnColumns:
+        """Return the own densities of the columns at a point."""
+        if self.own is None:
+            return OwnColumns(np.full(self._size, -1), np.zeros(self._size))
+        return self.own.columns(point, self.noise_variance(point))
+
+    @property
+    def rows(self) -> int:
+        """Rows M of the data."""
+        data = self.regression()
+        return data.entries // data.cross.shape[1]
 
     def noise_variance(self, point: Point) -> float:
         """σ² at a point, whatever its prior."""
@@ -198,7 +236,11 @@ def decomposition_of(variable: Variable, model: Model) -> Decomposition:
     """
     for decomposition in find_decompositions(model):
         roles = decomposition.roles
-        if variable in (roles.state, roles.weights, roles.noise, roles.hyperparameters):
+        own_variance = None if roles.own is None else roles.own.variance
+        if variable in (
+            *(roles.state, roles.weights, roles.noise, roles.hyperparameters),
+            own_variance,
+        ):
             return decomposition
     observed = [v for v in _descendants(variable, model) if v in model.observed_RVs]
     if not observed:

@@ -10,7 +10,9 @@ from pytensor.graph.basic import Variable
 from pytensor.tensor.random.basic import BernoulliRV, InvGammaRV, NormalRV
 
 from pymc_bid.distributions.gtnsng import GTNSNGRV
+from pymc_bid.distributions.interpolation import InterpolationRV
 from pymc_bid.distributions.state_vector import SubsetRV
+from pymc_bid.graph.own_density import OwnDensity, split_likelihood
 from pymc_bid.graph.structure import (
     as_function,
     children,
@@ -28,7 +30,11 @@ class Roles:
     """The variables of one decomposition, A ~ Normal(B·diag(r)·Y, σ²)."""
 
     likelihood: Variable
-    """Observed normal variable A."""
+    """Observed variable A, normal or an `Interpolation`."""
+    mean: Variable | None
+    """B·diag(r)·Y as it stands in the graph; None in an `Interpolation`, where B is A itself."""
+    scale: Variable
+    """σ as it stands in the graph."""
     state: Variable
     """State vector r: Bernoulli entries, or a subset of fixed size."""
     weights: Variable
@@ -37,6 +43,8 @@ class Roles:
     """σ², if it is an inverse gamma variable and the likelihood's scale is its square root."""
     hyperparameters: Variable | None
     """(μ, τ) of each weight, if they are a GTNSNG variable with the bounds of the weights."""
+    own: OwnDensity | None
+    """Density of the chosen columns, in the model with the identity; else they are interpolated."""
 
     @property
     def fixed_size(self) -> bool:
@@ -54,9 +62,10 @@ def read_roles(likelihood: Variable, model: Model) -> Roles:
         variable, what was found and what would be needed.
     """
     name = likelihood.name
-    if not isinstance(likelihood.owner.op, NormalRV):
+    if not isinstance(likelihood.owner.op, NormalRV | InterpolationRV):
         raise TypeError(
-            f"{name} is {_distribution(likelihood)}; a decomposition needs an observed pm.Normal."
+            f"{name} is {_distribution(likelihood)}; a decomposition needs an observed pm.Normal "
+            "or bid.Interpolation."
         )
     if likelihood.ndim != 2:
         # PyMC splits a variable with missing entries into vectors.
@@ -64,8 +73,11 @@ def read_roles(likelihood: Variable, model: Model) -> Roles:
             f"{name} has {likelihood.ndim} dimensions; a decomposition needs an observed matrix "
             "without missing entries."
         )
-    mean, scale = likelihood.owner.op.dist_params(likelihood.owner)
-    parents = random_variables_in([mean], model)
+    sides = split_likelihood(likelihood, model)
+    mean = sides.mean
+    parents = random_variables_in(
+        likelihood.owner.op.dist_params(likelihood.owner)[:2] if mean is None else [mean], model
+    )
     state = _only(
         [v for v in parents if isinstance(v.owner.op, BernoulliRV | SubsetRV)],
         f"the mean of {name} needs exactly one 0/1 state vector (pm.Bernoulli or bid.StateVector)",
@@ -85,18 +97,24 @@ def read_roles(likelihood: Variable, model: Model) -> Roles:
             f"{state.name} has {state.ndim} and {weights.name} {weights.ndim} dimensions; "
             "a decomposition needs a vector and a matrix."
         )
-    if not is_polynomial(mean, [state, weights]):
+    if mean is None:
+        _check_untouched(likelihood, state, weights)
+    elif not is_polynomial(mean, [state, weights]):
         raise TypeError(
             f"The mean of {name} is not a plain product of data, {state.name} and {weights.name}; "
             f"{_EXPECTED}."
         )
-    _check_scale(likelihood, scale, (state, weights), model)
+    scales = [sides.scale] if sides.own is None else [sides.scale, sides.own.scale]
+    _check_scale(likelihood, scales, (state, weights), model)
     return Roles(
         likelihood=likelihood,
+        mean=mean,
+        scale=sides.scale,
         state=state,
         weights=weights,
-        noise=_read_noise(scale, model),
+        noise=_read_noise(sides.scale, model),
         hyperparameters=_read_hyperparameters(weights, model),
+        own=sides.own,
     )
 
 
@@ -116,8 +134,7 @@ def pool_from_mean(roles: Roles) -> "PoolReader":
     The mean is a polynomial in (r, Y), see `read_roles`, so its coefficients can be read off at
     well-chosen points, and equality with B·diag(r)·Y at random points is equality everywhere.
     """
-    mean = roles.likelihood.owner.op.dist_params(roles.likelihood.owner)[0]
-    return PoolReader(roles, as_function([roles.state, roles.weights], [mean]))
+    return PoolReader(roles, as_function([roles.state, roles.weights], [roles.mean]))
 
 
 @dataclass(frozen=True)
@@ -179,14 +196,26 @@ def _only(candidates: list[Variable], needed: str) -> Variable:
     return candidates[0]
 
 
-def _check_scale(likelihood, scale, forbidden, model) -> None:
-    dependents = [v.name for v in random_variables_in([scale], model) if v in forbidden]
+def _check_untouched(likelihood, state, weights) -> None:
+    """Raise TypeError unless an `Interpolation` has the variables themselves for parameters."""
+    for variable, parameter in zip(
+        (state, weights), likelihood.owner.op.dist_params(likelihood.owner)[:2], strict=True
+    ):
+        if parameter is not variable:
+            raise TypeError(
+                f"{likelihood.name} has a function of {variable.name} for a parameter; a "
+                f"decomposition needs {variable.name} itself."
+            )
+
+
+def _check_scale(likelihood, scales, forbidden, model) -> None:
+    dependents = [v.name for v in random_variables_in(scales, model) if v in forbidden]
     if dependents:
         raise TypeError(
             f"The scale of {likelihood.name} depends on {', '.join(dependents)}; a decomposition "
             "needs noise that does not."
         )
-    if not all(scale.type.broadcastable):
+    if not all(scales[0].type.broadcastable):
         raise TypeError(
             f"The scale of {likelihood.name} differs between entries; a decomposition needs one "
             "noise variance for all of them."

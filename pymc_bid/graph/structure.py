@@ -62,7 +62,7 @@ def data_containers(expression: Variable) -> list[SharedVariable]:
     return [node for node in ancestors([expression]) if isinstance(node, SharedVariable)]
 
 
-def _dependent_nodes(expression: Variable, variables: Sequence[Variable]) -> list[Apply]:
+def dependent_nodes(expression: Variable, variables: Sequence[Variable]) -> list[Apply]:
     """Nodes on the paths from `variables` to `expression`."""
     wanted = set(variables)
     depends: dict[Variable, bool] = {}
@@ -92,11 +92,11 @@ def is_polynomial(expression: Variable, variables: Sequence[Variable]) -> bool:
     A polynomial is determined by its values at random points, so for such an expression a
     numerical comparison proves an identity; for any other it proves nothing.
     """
-    for node in _dependent_nodes(expression, variables):
+    for node in dependent_nodes(expression, variables):
         op = node.op.core_op if isinstance(node.op, Blockwise) else node.op
         if isinstance(op, Elemwise):
             if isinstance(op.scalar_op, ps.TrueDiv):
-                if _dependent_nodes(node.inputs[1], variables) or node.inputs[1] in variables:
+                if dependent_nodes(node.inputs[1], variables) or node.inputs[1] in variables:
                     return False
             elif not isinstance(op.scalar_op, _POLYNOMIAL_SCALARS):
                 return False
@@ -107,13 +107,13 @@ def is_polynomial(expression: Variable, variables: Sequence[Variable]) -> bool:
 
 def is_monomial(expression: Variable, variables: Sequence[Variable]) -> bool:
     """Whether each entry of `expression` is c·Π x^p of positive entries x of `variables`."""
-    for node in _dependent_nodes(expression, variables):
+    for node in dependent_nodes(expression, variables):
         op = node.op.core_op if isinstance(node.op, Blockwise) else node.op
         if isinstance(op, Elemwise):
             if not isinstance(op.scalar_op, _MONOMIAL_SCALARS):
                 return False
             if isinstance(op.scalar_op, ps.Pow) and (
-                _dependent_nodes(node.inputs[1], variables) or node.inputs[1] in variables
+                dependent_nodes(node.inputs[1], variables) or node.inputs[1] in variables
             ):
                 return False
         elif not isinstance(op, _REARRANGING):

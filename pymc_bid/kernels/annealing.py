@@ -4,7 +4,8 @@ A *scout* is a state without weights, moved by flips and swaps whose log odds, t
 closed form without bounds (`pymc_bid.kernels.tableau`), are divided by a temperature that falls to
 1. The objective is the evidence itself at every temperature. Holding the noise variance high
 instead changes the objective, and its path leads to the best states of the wrong noise. At the end
-of a cycle the chain takes over the scout's state if its evidence *with* the bounds is higher.
+of a cycle the chain takes over the scout's state if its evidence *with* the bounds
+(`pymc_bid.kernels.propagation`) is higher.
 
 None of this leaves the posterior invariant: it belongs to draws that are discarded.
 """
@@ -18,20 +19,9 @@ from pymc_bid.kernels.tableau import (
     expected_squared_error,
     log_odds_in,
     pivot,
-    row_constant,
-    row_precision,
+    prior_constants,
     squared_norm,
 )
-from pymc_bid.kernels.truncated_normal import draw_truncated_normal, log_interval_mass
-
-
-@part()
-def prior_constants(prior, log_prior_odds):
-    """Return `row_constant` of every row."""
-    constants = np.empty(log_prior_odds.shape[0])
-    for row in range(log_prior_odds.shape[0]):
-        constants[row] = row_constant(row, prior, log_prior_odds)
-    return constants
 
 
 @part()
@@ -166,123 +156,3 @@ def scout_step(
     changed += tempered_swaps(rng, state, tableau, constants, temperature, number_of_swaps)
     error = expected_squared_error(state, tableau, cross, noise_variance, prior, total_square)
     return max(error / (number_of_rows * cross.shape[1]), noise_floor), changed
-
-
-@kernel()
-def fitted_noise_variance(
-    state,
-    noise_variance,
-    gram,
-    cross,
-    total_square,
-    number_of_rows,
-    mean,
-    precision,
-    lower,
-    upper,
-    noise_floor,
-    number_of_steps,
-):
-    """Return the noise variance of a state after steps of expectation-maximisation."""
-    prior = (mean, precision, lower, upper)
-    # Only the error is asked for, which they do not enter.
-    constants = np.empty(state.shape[0])
-    for _ in range(number_of_steps):
-        tableau, _ = build_tableau(state, gram, cross, noise_variance, prior, constants)
-        error = expected_squared_error(state, tableau, cross, noise_variance, prior, total_square)
-        noise_variance = max(error / (number_of_rows * cross.shape[1]), noise_floor)
-    return noise_variance
-
-
-@kernel()
-def bounded_evidence(
-    rng,
-    state,
-    noise_variance,
-    gram,
-    cross,
-    total_square,
-    number_of_rows,
-    mean,
-    precision,
-    lower,
-    upper,
-    log_prior_odds,
-    number_of_draws,
-    weights,
-):
-    r"""Estimate the log evidence of a state with the bounds, and draw weights within them.
-
-    The closed form without bounds times the probability that its posterior gives to the bounds,
-    by sequential truncated draws (Geweke, Hajivassiliou, Keane): :math:`y_1` within its bounds,
-    then :math:`y_2` given :math:`y_1`, …; the product of the masses is an unbiased estimate, target
-    by target.
-
-    Parameters
-    ----------
-    rng, state, noise_variance, gram, cross, total_square, number_of_rows
-        As in `scout_step`; nothing is changed.
-    mean, precision, lower, upper, log_prior_odds
-        As in `scout_step`.
-    number_of_draws : int
-        Over which the masses are averaged.
-    weights : (N, L) array
-        The rows of active columns receive a draw within the bounds.
-
-    Returns
-    -------
-    float
-    """
-    prior = (mean, precision, lower, upper)
-    constants = prior_constants(prior, log_prior_odds)
-    tableau, log_evidence = build_tableau(state, gram, cross, noise_variance, prior, constants)
-    number_of_columns, number_of_targets = cross.shape
-    log_evidence -= 0.5 * (
-        total_square / noise_variance
-        + number_of_rows * number_of_targets * np.log(2.0 * np.pi * noise_variance)
-    )
-    active = np.empty(number_of_columns, np.int64)
-    size = 0
-    for row in range(number_of_columns):
-        if state[row] == 1:
-            active[size] = row
-            size += 1
-    # Cholesky factor of the precision: the last weight has the marginal variance 1 / factor², the
-    # others are drawn backwards, each given those after it.
-    factor = np.empty((size, size))
-    for first in range(size):
-        for second in range(first + 1):
-            value = gram[active[first], active[second]] / noise_variance
-            if first == second:
-                value += row_precision(active[first], precision)
-            for inner in range(second):
-                value -= factor[first, inner] * factor[second, inner]
-            if first == second:
-                smallest = row_precision(active[first], precision)
-                factor[first, first] = np.sqrt(max(value, smallest))
-            else:
-                factor[first, second] = value / factor[second, second]
-    offset = np.empty(size)
-    for target in range(number_of_targets):
-        log_mean = -np.inf
-        for _ in range(number_of_draws):
-            log_mass = 0.0
-            for first in range(size - 1, -1, -1):
-                row = active[first]
-                shift = 0.0
-                for inner in range(first + 1, size):
-                    shift -= factor[inner, first] * offset[inner]
-                center = tableau[row, number_of_columns + target]
-                center += shift / factor[first, first]
-                concentration = factor[first, first] ** 2
-                left = lower[row, target]
-                right = upper[row, target]
-                log_mass += log_interval_mass(center, concentration, left, right)
-                value = draw_truncated_normal(rng, center, concentration, left, right)
-                offset[first] = value - tableau[row, number_of_columns + target]
-                weights[row, target] = value
-            larger = max(log_mean, log_mass)
-            if larger > -np.inf:
-                log_mean = larger + np.log(np.exp(log_mean - larger) + np.exp(log_mass - larger))
-        log_evidence += log_mean - np.log(number_of_draws)
-    return log_evidence

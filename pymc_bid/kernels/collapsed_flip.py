@@ -8,6 +8,9 @@ direction :math:`\beta` (`pymc_bid.kernels.oblique`). Draw the state of the colu
 This is a Gibbs update of :math:`(r_j, y_j)` given :math:`y'_S`, hence exact for every choice of
 :math:`S` and :math:`\beta` that looks at neither :math:`r_j` nor the weights. If some
 :math:`y'_{sl}` is out of bounds, the column cannot leave and only :math:`y_j` is drawn anew.
+
+In the model with the identity the column changes sides as a target as well, and the draw of its
+state becomes the Metropolis step of `pymc_bid.kernels.own_column`.
 """
 
 import numpy as np
@@ -24,6 +27,12 @@ from pymc_bid.kernels.oblique_row import (
     shift_companions,
     take_out_row,
 )
+from pymc_bid.kernels.own_column import (
+    interpolated_targets,
+    log_column_weight,
+    start_interpolating,
+    stop_interpolating,
+)
 
 
 @kernel()
@@ -34,10 +43,8 @@ def collapsed_flips(
     residual_cross,
     gram,
     noise_variance,
-    mean,
-    precision,
-    lower,
-    upper,
+    prior,
+    own,
     log_prior_odds,
     companion_sizes,
     columns,
@@ -56,8 +63,10 @@ def collapsed_flips(
     gram : (N, N) array
         Pool times pool, :math:`B^T B`.
     noise_variance : float
-    mean, precision, lower, upper : (N, L) arrays
-        Truncated normal prior of the weights.
+    prior : tuple of four (N, L) arrays
+        Mean, precision, lower and upper bound of the weights' truncated normal prior.
+    own : tuple of two (N,) arrays
+        The target that each column is, and its own density, see `pymc_bid.kernels.own_column`.
     log_prior_odds : (N,) array
         Logit of the prior inclusion probability; infinite for a column forced in or out.
     companion_sizes : int array
@@ -72,7 +81,9 @@ def collapsed_flips(
         Number of visits that could change a state, and of those that did.
     """
     number_of_columns, number_of_targets = weights.shape
-    prior = (mean, precision, lower, upper)
+    _, precision, _, _ = prior
+    own_targets, own_densities = own
+    interpolated = interpolated_targets(state, own, number_of_targets)
     largest = largest_size(companion_sizes)
     members = np.empty(number_of_columns, np.int64)
     affinity = np.empty(number_of_columns)
@@ -83,6 +94,8 @@ def collapsed_flips(
     shifted = np.empty((largest, number_of_targets))
     projection = np.empty(number_of_targets)
     conditional = np.empty((4, number_of_targets))
+    values = np.empty(number_of_columns)
+    number = 0
     tried = 0
     accepted = 0
     for row in columns:
@@ -96,6 +109,10 @@ def collapsed_flips(
             wanted = 0
         else:
             tried += 1
+        own_target = own_targets[row]
+        if own_target >= 0:
+            # It is one side's before the move and the other side's after it.
+            interpolated[own_target] = 0.0
         size = draw_companions(rng, state, gram, row, row, wanted, members, affinity, companions)
         curvature = oblique_direction(
             gram,
@@ -108,7 +125,7 @@ def collapsed_flips(
             direction,
             gram_direction,
         )
-        shift_companions(row, companions, size, direction, weights, active, shifted)
+        shift_companions(row, companions, size, direction, weights, active, interpolated, shifted)
         project_residual(
             row,
             companions,
@@ -129,16 +146,38 @@ def collapsed_flips(
             shifted,
             noise_variance,
             prior,
+            interpolated,
             conditional,
         )
+        if own_target >= 0:
+            # Weights are drawn for a column that is in, in case that it goes out.
+            log_weight, number = log_column_weight(
+                rng,
+                active,
+                row,
+                row,
+                -1,
+                state,
+                weights,
+                gram,
+                noise_variance,
+                prior,
+                own,
+                members,
+                values,
+            )
+            log_odds += own_densities[row] - log_weight
         if forced:
             enter = log_prior_odds[row] > 0.0
         elif active and not is_within_bounds(companions, size, shifted, prior):
             enter = True
         else:
-            log_odds -= log_prior_mass(row, prior)
+            log_odds -= log_prior_mass(row, prior, interpolated)
             uniform = rng.random()
-            threshold = np.log(uniform) - np.log1p(-uniform)
+            if own_target < 0:
+                threshold = np.log(uniform) - np.log1p(-uniform)
+            else:
+                threshold = -np.log(uniform) if active else np.log(uniform)
             # The masses are the dear part, and can only lower the odds.
             enter = log_odds > threshold
             if enter:
@@ -159,8 +198,11 @@ def collapsed_flips(
                 weights,
                 residual_cross,
                 prior,
+                interpolated,
                 projection,
             )
+            if own_target >= 0 and not active:
+                stop_interpolating(rng, row, weights, prior, own, interpolated)
         elif active:
             take_out_row(
                 rng,
@@ -173,6 +215,20 @@ def collapsed_flips(
                 residual_cross,
                 prior,
             )
+            if own_target >= 0:
+                start_interpolating(
+                    row,
+                    members,
+                    values,
+                    number,
+                    weights,
+                    residual_cross,
+                    gram,
+                    own,
+                    interpolated,
+                )
+        elif own_target >= 0:
+            interpolated[own_target] = 1.0
         if enter != active:
             state[row] = 1 if enter else 0
             accepted += 1

@@ -12,7 +12,8 @@ accepted with probability
     \min\Bigl(1, \frac{\text{odds}_i\, M_i(y')\, Z_j(J)}{\text{odds}_j\, M_j(y')\, Z_i(J')}\Bigr),
     \qquad Z_j(J) = \sum_{i' \notin J} w_{ji'}, \quad J' = J \setminus \{j\} \cup \{i\}
 
-and the weights of the column that is in afterwards are drawn given :math:`y'_S`. The number of
+(in the model with the identity times the ratio of `pymc_bid.kernels.own_column`) and the weights of
+the column that is in afterwards are drawn given :math:`y'_S`. The number of
 columns that are in stays the same, so the move serves a fixed number as well as independent
 inclusion, where the prior odds of the two columns enter.
 """
@@ -35,6 +36,12 @@ from pymc_bid.kernels.oblique_row import (
     put_in_row,
     shift_companions,
     take_out_row,
+)
+from pymc_bid.kernels.own_column import (
+    interpolated_targets,
+    log_column_weight,
+    start_interpolating,
+    stop_interpolating,
 )
 
 
@@ -94,10 +101,8 @@ def collapsed_swaps(
     residual_cross,
     gram,
     noise_variance,
-    mean,
-    precision,
-    lower,
-    upper,
+    prior,
+    own,
     log_prior_odds,
     number_of_swaps,
     companion_sizes,
@@ -116,8 +121,10 @@ def collapsed_swaps(
     gram : (N, N) array
         Pool times pool, :math:`B^T B`.
     noise_variance : float
-    mean, precision, lower, upper : (N, L) arrays
-        Truncated normal prior of the weights.
+    prior : tuple of four (N, L) arrays
+        Mean, precision, lower and upper bound of the weights' truncated normal prior.
+    own : tuple of two (N,) arrays
+        The target that each column is, and its own density, see `pymc_bid.kernels.own_column`.
     log_prior_odds : (N,) array
         Logit of the prior inclusion probability, any constant for a fixed number of columns. Where
         it is infinite the column is forced in or out and takes no part.
@@ -131,7 +138,9 @@ def collapsed_swaps(
     tried, accepted : int
     """
     number_of_columns, number_of_targets = weights.shape
-    prior = (mean, precision, lower, upper)
+    _, precision, _, _ = prior
+    own_targets, own_densities = own
+    interpolated = interpolated_targets(state, own, number_of_targets)
     largest = largest_size(companion_sizes)
     members = np.empty(number_of_columns, np.int64)
     affinity = np.empty(number_of_columns)
@@ -142,6 +151,8 @@ def collapsed_swaps(
     shifted = np.empty((largest, number_of_targets))
     projection = np.empty(number_of_targets)
     conditional = np.empty((2, 4, number_of_targets))
+    values = np.empty(number_of_columns)
+    number = 0
     tried = 0
     accepted = 0
     for _ in range(number_of_swaps):
@@ -152,6 +163,8 @@ def collapsed_swaps(
             break
         tried += 1
         wanted = companion_sizes[int(rng.random() * companion_sizes.shape[0])]
+        if own_targets[entering] >= 0:
+            interpolated[own_targets[entering]] = 0.0
         size = draw_companions(
             rng, state, gram, leaving, entering, wanted, members, affinity, companions
         )
@@ -167,7 +180,14 @@ def collapsed_swaps(
             gram_direction[0],
         )
         shift_companions(
-            leaving, companions, size, direction[0], weights, state[leaving] == 1, shifted
+            leaving,
+            companions,
+            size,
+            direction[0],
+            weights,
+            state[leaving] == 1,
+            interpolated,
+            shifted,
         )
         project_residual(
             leaving,
@@ -189,9 +209,10 @@ def collapsed_swaps(
             shifted,
             noise_variance,
             prior,
+            interpolated,
             conditional[0],
         )
-        log_odds_leaving -= log_prior_mass(leaving, prior)
+        log_odds_leaving -= log_prior_mass(leaving, prior, interpolated)
         log_odds_leaving += log_conditional_mass(conditional[0], -np.inf)
 
         curvature = oblique_direction(
@@ -228,9 +249,44 @@ def collapsed_swaps(
             shifted,
             noise_variance,
             prior,
+            interpolated,
             conditional[1],
         )
-        log_odds_entering -= log_prior_mass(entering, prior)
+        log_odds_entering -= log_prior_mass(entering, prior, interpolated)
+        if own_targets[entering] >= 0:
+            log_weight, _ = log_column_weight(
+                rng,
+                False,
+                entering,
+                -1,
+                -1,
+                state,
+                weights,
+                gram,
+                noise_variance,
+                prior,
+                own,
+                members,
+                values,
+            )
+            log_odds_entering += own_densities[entering] - log_weight
+        if own_targets[leaving] >= 0:
+            log_weight, number = log_column_weight(
+                rng,
+                True,
+                leaving,
+                leaving,
+                entering,
+                state,
+                weights,
+                gram,
+                noise_variance,
+                prior,
+                own,
+                members,
+                values,
+            )
+            log_odds_leaving += own_densities[leaving] - log_weight
         # The masses are the dear part, and can only lower the odds.
         threshold = np.log(rng.random()) + log_odds_leaving - log_proposal_ratio
         if log_odds_entering > threshold:
@@ -260,9 +316,26 @@ def collapsed_swaps(
                 weights,
                 residual_cross,
                 prior,
+                interpolated,
                 projection,
             )
             state[leaving] = 0
             state[entering] = 1
             accepted += 1
+            if own_targets[entering] >= 0:
+                stop_interpolating(rng, entering, weights, prior, own, interpolated)
+            if own_targets[leaving] >= 0:
+                start_interpolating(
+                    leaving,
+                    members,
+                    values,
+                    number,
+                    weights,
+                    residual_cross,
+                    gram,
+                    own,
+                    interpolated,
+                )
+        elif own_targets[entering] >= 0:
+            interpolated[own_targets[entering]] = 1.0
     return tried, accepted

@@ -24,10 +24,8 @@ def focused_flips(
     residual_cross,
     gram,
     noise_variance,
-    mean,
-    precision,
-    lower,
-    upper,
+    prior,
+    own,
     log_prior_odds,
     companion_sizes,
     cross,
@@ -38,8 +36,8 @@ def focused_flips(
 
     Parameters
     ----------
-    rng, state, weights, residual_cross, gram, noise_variance, mean, precision, lower, upper, \
-    log_prior_odds, companion_sizes
+    rng, state, weights, residual_cross, gram, noise_variance, prior, own, log_prior_odds, \
+    companion_sizes
         As in `pymc_bid.kernels.collapsed_flip.collapsed_flips`.
     cross : (N, L) array
         Pool times target, :math:`B^T A`.
@@ -53,7 +51,6 @@ def focused_flips(
         Number of visits that could change a state, and of those that did.
     """
     number_of_columns = state.shape[0]
-    prior = (mean, precision, lower, upper)
     constants = np.empty(number_of_columns)
     for row in range(number_of_columns):
         constants[row] = row_constant(row, prior, log_prior_odds)
@@ -76,10 +73,8 @@ def focused_flips(
                 residual_cross,
                 gram,
                 noise_variance,
-                mean,
-                precision,
-                lower,
-                upper,
+                prior,
+                own,
                 log_prior_odds,
                 companion_sizes,
                 column,

@@ -13,7 +13,9 @@ normals, and the odds of the row being in against out, with :math:`u` integrated
 
 Everywhere below `prior` is the tuple `(mean, precision, lower, upper)` of (N, L) arrays
 :math:`\mu, \tau, a, b`, and `companions`, `size`, `direction`, `gram_direction` and `curvature` are
-as in `pymc_bid.kernels.oblique.oblique_direction`.
+as in `pymc_bid.kernels.oblique.oblique_direction`. `interpolated` is 1.0 for the targets that take
+part, which are all of them but for `pymc_bid.kernels.own_column`; the weights of the others have no
+likelihood and stay as they are.
 """
 
 import numpy as np
@@ -33,6 +35,7 @@ def oblique_conditional(
     shifted,
     noise_variance,
     prior,
+    interpolated,
     conditional,
 ):
     r"""Compute the truncated normals of one row of weights in the oblique coordinates.
@@ -57,8 +60,10 @@ def oblique_conditional(
         :math:`y'_S`.
     noise_variance : float
     prior : tuple of four (N, L) arrays
+    interpolated : (L,) array
     conditional : (4, L) array
-        Receives :math:`h/t`, :math:`t`, :math:`L` and :math:`U`.
+        Receives :math:`h/t`, :math:`t`, :math:`L` and :math:`U`, the last two infinite for targets
+        that take no part.
 
     Returns
     -------
@@ -69,6 +74,10 @@ def oblique_conditional(
     mean, precision, lower, upper = prior
     log_ratio = 0.0
     for target in range(projection.shape[0]):
+        if interpolated[target] == 0.0:
+            conditional[2, target] = -np.inf
+            conditional[3, target] = np.inf
+            continue
         prior_precision = precision[row, target]
         prior_mean = mean[row, target]
         total = curvature / noise_variance + prior_precision
@@ -106,23 +115,27 @@ def oblique_conditional(
 
 
 @part()
-def log_prior_mass(row, prior):
+def log_prior_mass(row, prior, interpolated):
     """Sum, over the targets, the log mass that the parent normal of a row has within its bounds."""
     mean, precision, lower, upper = prior
     total = 0.0
     value = 0.0
+    last = -1
     for target in range(mean.shape[1]):
+        if interpolated[target] == 0.0:
+            continue
         # A prior shared by all targets, the common case, is evaluated once.
         if (
-            target == 0
-            or mean[row, target] != mean[row, target - 1]
-            or precision[row, target] != precision[row, target - 1]
-            or lower[row, target] != lower[row, target - 1]
-            or upper[row, target] != upper[row, target - 1]
+            last < 0
+            or mean[row, target] != mean[row, last]
+            or precision[row, target] != precision[row, last]
+            or lower[row, target] != lower[row, last]
+            or upper[row, target] != upper[row, last]
         ):
             value = log_interval_mass(
                 mean[row, target], precision[row, target], lower[row, target], upper[row, target]
             )
+            last = target
         total += value
     return total
 
@@ -149,13 +162,15 @@ def log_conditional_mass(conditional, enough):
 
 
 @part()
-def shift_companions(row, companions, size, direction, weights, active, shifted):
+def shift_companions(row, companions, size, direction, weights, active, interpolated, shifted):
     r"""Write :math:`y'_S = y_S + \beta y_j` into `shifted`, just :math:`y_S` if not active."""
     for index in range(size):
         companion = companions[index]
         slope = direction[index] if active else 0.0
         for target in range(weights.shape[1]):
-            shifted[index, target] = weights[companion, target] + slope * weights[row, target]
+            shifted[index, target] = (
+                weights[companion, target] + slope * interpolated[target] * weights[row, target]
+            )
 
 
 @part()
@@ -259,6 +274,7 @@ def put_in_row(
     weights,
     residual_cross,
     prior,
+    interpolated,
     change,
 ):
     """Draw a row from its conditional, let the companions give way, and update the residual.
@@ -267,6 +283,9 @@ def put_in_row(
     """
     _, _, lower, upper = prior
     for target in range(weights.shape[1]):
+        if interpolated[target] == 0.0:
+            change[target] = 0.0
+            continue
         before = weights[row, target] if active else 0.0
         after = before
         left = conditional[2, target]

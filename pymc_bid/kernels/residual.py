@@ -32,8 +32,8 @@ def subtract_fit(values, left, active, weights):
 
 
 @kernel()
-def residual_sum_of_squares(active, weights, basis, target):
-    """Return Σ_l |a_l - Σ_{k∈J} b_k y_kl|².
+def residual_sum_of_squares(active, weights, basis, target, interpolated):
+    """Return Σ_l |a_l - Σ_{k∈J} b_k y_kl|² over the targets l that are interpolated.
 
     The residual itself is formed, not tr(AᵀA) minus the fit, which would cancel to rounding noise
     when the fit is nearly perfect. `basis` and `target` are the data reduced by an orthogonal
@@ -44,7 +44,7 @@ def residual_sum_of_squares(active, weights, basis, target):
     total = 0.0
     for row in range(residual.shape[0]):
         for column in range(residual.shape[1]):
-            total += residual[row, column] * residual[row, column]
+            total += interpolated[column] * residual[row, column] * residual[row, column]
     return total
 
 

@@ -41,11 +41,21 @@ def row_constant(row, prior, log_prior_odds):
     """Return the part of a column's log odds that depends on its prior alone."""
     mean, precision, _, _ = prior
     number_of_targets = mean.shape[1]
-    constant = log_prior_odds[row] - log_prior_mass(row, prior)
+    everyone = np.ones(number_of_targets)
+    constant = log_prior_odds[row] - log_prior_mass(row, prior, everyone)
     constant += 0.5 * number_of_targets * np.log(row_precision(row, precision))
     for target in range(number_of_targets):
         constant -= 0.5 * precision[row, target] * mean[row, target] ** 2
     return constant
+
+
+@part()
+def prior_constants(prior, log_prior_odds):
+    """Return `row_constant` of every row."""
+    constants = np.empty(log_prior_odds.shape[0])
+    for row in range(log_prior_odds.shape[0]):
+        constants[row] = row_constant(row, prior, log_prior_odds)
+    return constants
 
 
 @part()

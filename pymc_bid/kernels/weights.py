@@ -7,7 +7,7 @@ from pymc_bid.kernels.truncated_normal import draw_truncated_normal
 
 
 @kernel()
-def sweep_weights(rng, active, weights, gram, cross, noise_variance, mean, precision, lower, upper):
+def sweep_weights(rng, active, weights, gram, cross, noise_variance, prior, interpolated):
     """Draw every weight once from its full conditional, in place.
 
     With x_k = r_k b_k the conditional of one weight is the truncated normal
@@ -30,9 +30,13 @@ def sweep_weights(rng, active, weights, gram, cross, noise_variance, mean, preci
     gram, cross : float64 arrays (N, N) and (N, L)
         BᵀB and BᵀA.
     noise_variance : float
-    mean, precision, lower, upper : float64 arrays (N, L)
-        Parameters of the prior; broadcast views are welcome.
+    prior : tuple of four float64 arrays (N, L)
+        Mean, precision, lower and upper bound; broadcast views are welcome.
+    interpolated : float64 array (L,)
+        1.0 for columns with this likelihood, 0.0 for those whose weights have none: the formula
+        with an infinite noise variance, which is the prior.
     """
+    mean, precision, lower, upper = prior
     number_active = active.size
     rows, columns = weights.shape
     gram_active = np.empty((number_active, number_active))
@@ -43,6 +47,7 @@ def sweep_weights(rng, active, weights, gram, cross, noise_variance, mean, preci
     projection = np.empty(number_active)
 
     for column in range(columns):
+        noise_precision = interpolated[column] / noise_variance
         for i in range(number_active):
             fitted[i] = weights[active[i], column]
             projection[i] = cross[active[i], column]
@@ -52,10 +57,10 @@ def sweep_weights(rng, active, weights, gram, cross, noise_variance, mean, preci
                 projection[j] -= gram_active[i, j] * value
         for i in range(number_active):
             row = active[i]
-            information = gram_active[i, i] / noise_variance
+            information = gram_active[i, i] * noise_precision
             prior_precision = precision[row, column]
             total = information + prior_precision
-            linear = (projection[i] + gram_active[i, i] * fitted[i]) / noise_variance
+            linear = (projection[i] + gram_active[i, i] * fitted[i]) * noise_precision
             drawn = draw_truncated_normal(
                 rng,
                 (linear + prior_precision * mean[row, column]) / total,

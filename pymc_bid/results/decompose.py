@@ -56,8 +56,8 @@ def decompose(
         The columns J to report. "most visited": the most probable set, where sets that differ only
         by an exchange of interchangeable columns count as one; if all are visited equally often,
         the one nearest to all draws. "median probability": every column with a probability above
-        one half. "lowest error": the set whose draws have the lowest mean error. Or a set of your own,
-        as labels, positions or a mask.
+        one half. "lowest error": the set whose draws have the lowest mean error. Or a set of your
+        own, as labels, positions or a mask.
     model : pymc.Model, optional
         The model sampled; that of the context if not given. W is summarised from the draws with
         exactly the set J, if these are `minimum_draws` or more. If they are not (a set of your own

@@ -14,7 +14,8 @@ class NoiseStep(DecompositionStep):
 
         σ² | · ~ InverseGamma(α_σ + ML/2, β_σ + SSE/2)
 
-    Serves `pm.InverseGamma` variances whose square root is the likelihood's scale.
+    with L and SSE of the interpolated columns. Serves `pm.InverseGamma` variances whose square root
+    is the likelihood's scale.
     """
 
     name = "bid_noise"
@@ -36,12 +37,18 @@ class NoiseStep(DecompositionStep):
         """Draw σ² once."""
         decomposition = self.decomposition
         data = decomposition.regression()
-        active = active_columns(decomposition.state.read(point))
+        state = decomposition.state.read(point)
+        interpolated = decomposition.interpolated(state)
         squares = residual_sum_of_squares(
-            active, decomposition.weights.read(point), data.basis, data.target
+            active_columns(state),
+            decomposition.weights.read(point),
+            data.basis,
+            data.target,
+            interpolated,
         )
+        entries = decomposition.rows * interpolated.sum()
         shape, scale = decomposition.noise_prior(point)
-        drawn = (scale + squares / 2) / self.rng.standard_gamma(shape + data.entries / 2)
+        drawn = (scale + squares / 2) / self.rng.standard_gamma(shape + entries / 2)
         # A variance of zero has no likelihood; the smallest normal number has.
         drawn = max(drawn, np.finfo(np.float64).tiny)
         return decomposition.noise.write(drawn, point), self.report()

@@ -62,7 +62,7 @@ class StateStep(DecompositionStep):
 
     @classmethod
     def claimed(cls, decomposition, model):
-        """r, if its prior is one that this step moves under."""
+        """r, if its prior is one that this step moves under, and ω² of the chosen columns."""
         roles = decomposition.roles
         if roles.fixed_size != cls.fixed_size:
             raise TypeError(
@@ -71,7 +71,10 @@ class StateStep(DecompositionStep):
             )
         require_only_child(roles.state, roles.likelihood, model)
         require_only_child(roles.weights, roles.likelihood, model)
-        return [roles.state]
+        if roles.own is None or roles.own.variance is None:
+            return [roles.state]
+        require_only_child(roles.own.variance, roles.likelihood, model)
+        return [roles.state, roles.own.variance]
 
     def step(self, point):
         """Update the state vector once."""
@@ -85,7 +88,7 @@ class StateStep(DecompositionStep):
         )
         if self.scheme == "collapsed":
             prior = decomposition.weight_prior(point)
-            if self.tune and self.warm_up:
+            if self.tune and self.warm_up and decomposition.roles.own is None:
                 moved = self.scout.advance(
                     self.rng, chain, data, prior, log_prior_odds, self.fixed_size
                 )
@@ -95,12 +98,17 @@ class StateStep(DecompositionStep):
             active_columns(chain.state), chain.weights, data.gram, data.cross
         )
         arrays = (chain.state, chain.weights, residual_cross, data.gram, chain.noise_variance)
+        own = decomposition.own_columns(point)
         if self.scheme == "paper":
-            counts = self.paper(*arrays, log_prior_odds)
+            counts = self.paper(*arrays, own, log_prior_odds)
         else:
-            counts = self.collapsed(*arrays, *prior, log_prior_odds, cross=data.cross)
+            counts = self.collapsed(*arrays, prior, own, log_prior_odds, cross=data.cross)
             point = decomposition.weights.write(chain.weights, point)
         point = decomposition.state.write(chain.state, point)
+        if decomposition.own is not None and decomposition.own.variance is not None:
+            # Integrated out above, so it has to be drawn before anyone looks at it.
+            variance = decomposition.own.draw_variance(self.rng, chain.state, point)
+            point = decomposition.own.variance.write(variance, point)
         return point, self.report(K=int(chain.state.sum()), **counts)
 
 
@@ -130,6 +138,9 @@ class FlipStep(StateStep):
         rounds = min(max(cross.shape[0] // 25, 3), 10)
         everyone = np.arange(cross.shape[0])
         sweep = collapsed_flips(self.rng, *arrays, FLIP_COMPANIONS, everyone)
+        if self.decomposition.roles.own is not None:
+            swaps = collapsed_swaps(self.rng, *arrays, SWAPS, SWAP_COMPANIONS)
+            return _counts(flips=sweep, swaps=swaps)
         focused = focused_flips(self.rng, *arrays, FLIP_COMPANIONS, cross, HOPELESS, rounds)
         swaps = collapsed_swaps(self.rng, *arrays, SWAPS, SWAP_COMPANIONS)
         return _counts(flips=np.add(sweep, focused), swaps=swaps)

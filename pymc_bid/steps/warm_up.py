@@ -6,14 +6,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pymc_bid.graph.decomposition import WeightPrior
-from pymc_bid.kernels.annealing import bounded_evidence, fitted_noise_variance, scout_step
+from pymc_bid.kernels.annealing import scout_step
+from pymc_bid.kernels.propagation import bounded_fit, own_log_masses
 from pymc_bid.regression import Regression
 
 CYCLE = 100
 """Iterations from the highest temperature to 1."""
-EVIDENCE_DRAWS = 8
-"""Draws over which the mass between the bounds is averaged."""
+LOOK = 10
+"""Iterations between two looks at the bounds."""
 FEWEST_SWAPS = 10
+LARGEST_NUMBER_OF_FITS = 10
 
 
 @dataclass
@@ -26,19 +28,41 @@ class Chain:
 
 
 @dataclass
+class Bounds:
+    """What the bounds on the weights do to the evidence near the state that was looked at last."""
+
+    site_precision: NDArray[np.float64]
+    site_linear: NDArray[np.float64]
+    """Normal factors that stand for the bounds, see `pymc_bid.kernels.propagation`."""
+    relief: NDArray[np.float64]
+    """What each column adds to the evidence, when in, because it explains itself."""
+    excess: float = 1.0
+    """Noise variance that is fitted with the bounds over the one without."""
+
+    @classmethod
+    def unknown(cls, columns: int, targets: int) -> "Bounds":
+        """Bounds that nobody has looked at."""
+        shape = (targets, columns)
+        return cls(np.zeros(shape), np.zeros(shape), np.zeros(columns))
+
+
+@dataclass
 class Scout:
     """A state vector without weights that is annealed, again and again, next to a chain.
 
     Its flips and swaps use the evidence with the weights integrated out and the bounds left out,
-    divided by a temperature that falls to 1 within a cycle. At the end of a cycle the chain moves
-    to the scout's state if its evidence, with the bounds, is the higher one. So chains from
-    different starts meet where the posterior is, and not where they started. This does not leave
-    the posterior invariant and is over when tuning is.
+    divided by a temperature that falls to 1 within a cycle. Every few iterations it looks at the
+    bounds, for two things that the closed form lacks: the noise variance within the bounds, and the
+    columns that no others can explain within the bounds but that explain themselves once they are
+    in. At the end of a cycle the chain moves to the scout's state if its evidence, with the bounds,
+    is the higher one. So chains from different starts meet where the posterior is, and not where
+    they started. This does not leave the posterior invariant and is over when tuning is.
     """
 
     state: NDArray[np.int64] | None = None
     noise_variance: float = np.nan
     iteration: int = 0
+    bounds: Bounds | None = None
 
     def advance(
         self,
@@ -50,39 +74,86 @@ class Scout:
         fixed_size: bool,
     ) -> bool:
         """Move the scout once; return whether it ended a cycle and the chain was moved to it."""
-        rows, columns = data.entries // data.cross.shape[1], data.cross.shape[1]
+        size, targets = data.cross.shape
         mean_square = data.square / data.entries
         # Data that can be fitted exactly have no other end of a falling variance.
         floor = max(min(chain.noise_variance / 2, mean_square / 1000), np.finfo(np.float64).tiny)
         if self.state is None:
             self.state = chain.state.copy()
+            self.bounds = Bounds.unknown(size, targets)
         if self.iteration == 0:
             self.noise_variance = max(mean_square, floor)
-        problem = (data.gram, data.cross, data.square, rows, *prior)
-        temperature = max(1.0, columns / 10) ** (1 - (self.iteration + 1) / CYCLE)
+        problem = (data.gram, data.cross, data.square, data.entries // targets, *prior)
+        if self.iteration % LOOK == 0:
+            self.look_at_bounds(problem, log_prior_odds, pool_is_target=data.basis is data.target)
+        temperature = max(1.0, targets / 10) ** (1 - (self.iteration + 1) / CYCLE)
         swaps = max(FEWEST_SWAPS, int(self.state.sum()))
-        self.noise_variance, _ = scout_step(
-            *(rng, self.state, self.noise_variance, *problem, log_prior_odds),
+        fitted, _ = scout_step(
+            *(rng, self.state, self.noise_variance, *problem, log_prior_odds + self.bounds.relief),
             *(temperature, floor, not fixed_size, swaps),
         )
+        self.noise_variance = max(fitted * self.bounds.excess, floor)
         self.iteration = (self.iteration + 1) % CYCLE
-        if self.iteration > 0:
+        if self.iteration > 0 or np.array_equal(self.state, chain.state):
             return False
 
-        found = Chain(self.state.copy(), chain.weights.copy(), self.noise_variance)
-        scratch = chain.weights.copy()
-        evidence = []
-        for state, weights in ((found.state, found.weights), (chain.state, scratch)):
-            variance = fitted_noise_variance(state, self.noise_variance, *problem, floor, 20)
-            evidence.append(
-                bounded_evidence(
-                    *(rng, state, variance, *problem, log_prior_odds), EVIDENCE_DRAWS, weights
-                )
-            )
-            if state is found.state:
-                found.noise_variance = variance
-        if not evidence[0] > evidence[1]:
+        weights = chain.weights.copy()
+        found, noise_variance = fitted_evidence(
+            self.state, self.noise_variance, problem, log_prior_odds, floor, weights
+        )
+        present, _ = fitted_evidence(
+            chain.state, chain.noise_variance, problem, log_prior_odds, floor, chain.weights.copy()
+        )
+        if not found > present:
             return False
-        chain.state, chain.weights = found.state, found.weights
-        chain.noise_variance = found.noise_variance
+        chain.state, chain.weights = self.state.copy(), weights
+        chain.noise_variance = noise_variance
         return True
+
+    def look_at_bounds(
+        self, problem: tuple, log_prior_odds: NDArray[np.float64], pool_is_target: bool
+    ) -> None:
+        """Learn what the bounds do at the scout's state."""
+        bounds = self.bounds
+        size, targets = problem[1].shape
+        log_masses = np.empty(targets)
+        _, bounded, unbounded = bounded_fit(
+            *(self.state, self.noise_variance, *problem, log_prior_odds),
+            *(bounds.site_precision, bounds.site_linear, np.empty((size, targets)), log_masses),
+        )
+        bounds.excess = bounded / unbounded if unbounded > 0 else 1.0
+        if pool_is_target:
+            own_log_masses(self.state, self.noise_variance, problem[0], *problem[4:], log_masses)
+            bounds.relief = -log_masses
+
+
+def fitted_evidence(
+    state: NDArray[np.int64],
+    noise_variance: float,
+    problem: tuple,
+    log_prior_odds: NDArray[np.float64],
+    floor: float,
+    weights: NDArray[np.float64],
+) -> tuple[float, float]:
+    """Return the log evidence of a state, with the bounds, at its best noise variance, and that.
+
+    `weights` receives the posterior mean. Expectation-maximisation, sped up by secants: each step
+    is dear, and it closes only a part of the distance.
+    """
+    size, targets = problem[1].shape
+    sites = (np.zeros((targets, size)), np.zeros((targets, size)))
+    log_variance = np.log(max(noise_variance, floor))
+    evidence, distance, rate = -np.inf, 0.0, 1.0
+    for step in range(LARGEST_NUMBER_OF_FITS):
+        variance = float(np.exp(log_variance))
+        evidence, bounded, _ = bounded_fit(
+            *(state, variance, *problem, log_prior_odds, *sites, weights, np.empty(targets))
+        )
+        before, distance = distance, np.log(max(bounded, floor)) - log_variance
+        if abs(distance) < 1e-3:
+            break
+        if step > 0 and 0 < distance / before < 0.9:
+            rate = rate / (1 - distance / before)
+        rate = min(max(rate, 1.0), 8.0)
+        log_variance = max(log_variance + rate * distance, np.log(floor))
+    return evidence, variance

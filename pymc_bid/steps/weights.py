@@ -51,7 +51,8 @@ class WeightStep(DecompositionStep):
         """Sweep ν times."""
         decomposition = self.decomposition
         data = decomposition.regression()
-        active = active_columns(decomposition.state.read(point))
+        state = decomposition.state.read(point)
+        active, interpolated = active_columns(state), decomposition.interpolated(state)
         weights = np.array(decomposition.weights.read(point), order="C")
         noise_variance = decomposition.noise_variance(point)
         hierarchical = decomposition.hyperparameters is not None
@@ -64,11 +65,14 @@ class WeightStep(DecompositionStep):
                 np.broadcast_to(mean_precision[..., part], weights.shape) for part in (0, 1)
             )
             prior = prior._replace(mean=mean, precision=precision)
+        data_products = data.gram, data.cross
         for _ in range(self.nu):
-            sweep_weights(self.rng, active, weights, data.gram, data.cross, noise_variance, *prior)
+            sweep_weights(
+                self.rng, active, weights, *data_products, noise_variance, prior, interpolated
+            )
             if hierarchical:
                 sweep_hyperparameters(self.rng, mean_precision, weights, *hyperprior)
-        squares = residual_sum_of_squares(active, weights, data.basis, data.target)
+        squares = residual_sum_of_squares(active, weights, data.basis, data.target, interpolated)
         if hierarchical:
             point = decomposition.hyperparameters.write(mean_precision, point)
         # Written last: a transform of the weights may depend on the hyperparameters.

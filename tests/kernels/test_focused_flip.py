@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from pymc_bid.graph.decomposition import WeightPrior
 from pymc_bid.kernels.collapsed_flip import collapsed_flips
 from pymc_bid.kernels.focused_flip import focused_flips
 from tests.kernels.collapsed_chain import Problem, assert_sound, assert_visits_agree
@@ -16,7 +17,7 @@ def test_visit_frequencies_are_exact_although_columns_are_left_out():
     )
     problem = Problem(pool, target, 0.6)
     rng = np.random.default_rng(31)
-    prior = tuple(np.array(field) for field in problem.prior)
+    prior = WeightPrior(*(np.array(field) for field in problem.prior))
     weights, state = problem.draw_weights(rng), np.zeros(4, np.int64)
     gram, cross = pool.T @ pool, pool.T @ target
     sizes = np.array([0, 1, 3])
@@ -30,7 +31,8 @@ def test_visit_frequencies_are_exact_although_columns_are_left_out():
             residual_cross,
             gram,
             problem.noise_variance,
-            *prior,
+            prior,
+            problem.own,
             problem.odds,
             sizes,
         )

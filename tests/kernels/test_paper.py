@@ -3,20 +3,27 @@
 import numpy as np
 import pytest
 
+from pymc_bid.graph.own_columns import OwnColumns
 from pymc_bid.kernels.paper import flip_sweep, swap_once
 from tests.reference.monte_carlo import assert_means_agree
 
+NO_OWN = OwnColumns(np.full(4, -1), np.zeros(4))
+EVERY_OWN = OwnColumns(np.arange(4), np.array([-1.0, 0.5, -2.0, -0.4]))
 
-def problem(seed):
+
+def problem(seed, identity=False):
     rng = np.random.default_rng(seed)
-    pool, target = rng.normal(size=(7, 4)), rng.normal(size=(7, 3))
-    weights = rng.uniform(-1, 1, size=(4, 3))
+    pool = rng.normal(size=(7, 4))
+    target = pool if identity else rng.normal(size=(7, 3))
+    weights = rng.uniform(-1, 1, size=(4, target.shape[1]))
     return rng, pool, target, weights
 
 
-def log_likelihood(state, pool, target, weights, noise_variance):
-    residual = target - (pool * state) @ weights
-    return -np.sum(residual**2) / (2 * noise_variance)
+def log_likelihood(state, pool, target, weights, noise_variance, own):
+    squares = np.sum((target - (pool * state) @ weights) ** 2, axis=0)
+    if own is NO_OWN:
+        return -squares.sum() / (2 * noise_variance)
+    return np.where(state, own.log_densities, -squares / (2 * noise_variance)).sum()
 
 
 def run(move, state, pool, target, weights, draws):
@@ -29,8 +36,8 @@ def run(move, state, pool, target, weights, draws):
     return visited
 
 
-def exact_draws(rng, states, pool, target, weights, noise_variance, draws):
-    logs = np.array([log_likelihood(s, pool, target, weights, noise_variance) for s in states])
+def exact_draws(rng, states, pool, target, weights, noise_variance, own, draws):
+    logs = np.array([log_likelihood(s, pool, target, weights, noise_variance, own) for s in states])
     probabilities = np.exp(logs - logs.max())
     return states[rng.choice(len(states), size=draws, p=probabilities / probabilities.sum())]
 
@@ -38,19 +45,20 @@ def exact_draws(rng, states, pool, target, weights, noise_variance, draws):
 ALL_STATES = np.array(list(np.ndindex(2, 2, 2, 2)))
 
 
+@pytest.mark.parametrize("own", [NO_OWN, EVERY_OWN], ids=["paper", "identity"])
 @pytest.mark.parametrize("fixed", [False, True])
-def test_states_with_fixed_weights_are_drawn_from_their_posterior(fixed):
-    rng, pool, target, weights = problem(1)
+def test_states_with_fixed_weights_are_drawn_from_their_posterior(fixed, own):
+    rng, pool, target, weights = problem(1, identity=own is EVERY_OWN)
     states = ALL_STATES[ALL_STATES.sum(axis=1) == 2] if fixed else ALL_STATES
 
     def move(*arrays):
         if fixed:
-            swap_once(rng, *arrays, 4.0)
+            swap_once(rng, *arrays, 4.0, own)
         else:
-            flip_sweep(rng, *arrays, 4.0, np.zeros(4))
+            flip_sweep(rng, *arrays, 4.0, own, np.zeros(4))
 
     visited = run(move, states[0].copy(), pool, target, weights, 20_000)
-    exact = exact_draws(rng, states, pool, target, weights, 4.0, 20_000)
+    exact = exact_draws(rng, states, pool, target, weights, 4.0, own, 20_000)
     pairs = [(0, 1), (0, 2), (1, 3), (2, 3)]
 
     def moments(draws):
@@ -66,7 +74,8 @@ def test_residual_products_follow_the_flips():
     residual_cross = pool.T @ (target - (pool * state) @ weights)
     accepted = 0
     for _ in range(200):
-        accepted += flip_sweep(rng, state, weights, residual_cross, gram, 10.0, np.zeros(4))[1]
+        arrays = (state, weights, residual_cross, gram)
+        accepted += flip_sweep(rng, *arrays, 10.0, NO_OWN, np.zeros(4))[1]
     assert accepted > 100
     expected = pool.T @ (target - (pool * state) @ weights)
     np.testing.assert_allclose(residual_cross, expected, atol=1e-10)
@@ -77,7 +86,12 @@ def test_columns_forced_in_or_out_stay_there():
     state = np.array([1, 0, 1, 0])
     odds = np.array([np.inf, -np.inf, 0.0, 0.0])
     visited = run(
-        lambda *arrays: flip_sweep(rng, *arrays, 10.0, odds), state, pool, target, weights, 200
+        lambda *arrays: flip_sweep(rng, *arrays, 10.0, NO_OWN, odds),
+        state,
+        pool,
+        target,
+        weights,
+        200,
     )
     assert (visited[:, 0] == 1).all()
     assert (visited[:, 1] == 0).all()

@@ -116,6 +116,7 @@ def exact_state_probabilities(
     alpha_sigma: float = 0.1,
     beta_sigma: float = 1.0,
     noise_variance: float | None = None,
+    own_log_density: np.ndarray | None = None,
     nodes: int = 48,
     noise_resolution: float = 1.5,
 ) -> dict[State, float]:
@@ -147,6 +148,9 @@ def exact_state_probabilities(
         Shape and scale of the InverseGamma prior of σ²; unused when `noise_variance` is given.
     noise_variance : float, optional
         A known σ², instead of one integrated out.
+    own_log_density : array of shape (N,), optional
+        For the model with the identity, where the target is the pool: the log density of each
+        column on its own, which takes the place of the inner integral where the column is chosen.
     nodes : int
         Gauss-Legendre nodes per weight. Enough when no weight's conditional standard deviation is
         much below ``2 (b - a) / nodes``: wide bounds and little noise need more. Too few are
@@ -181,7 +185,13 @@ def exact_state_probabilities(
 
     if noise_variance is None:
         variances, log_variance_weights = _noise_grid(
-            pool, target, bounds, alpha_sigma, beta_sigma, noise_resolution
+            pool,
+            target,
+            bounds,
+            alpha_sigma,
+            beta_sigma,
+            noise_resolution,
+            fewest_entries=target.size if own_log_density is None else 0,
         )
     else:
         variances, log_variance_weights = np.array([float(noise_variance)]), np.zeros(1)
@@ -193,6 +203,9 @@ def exact_state_probabilities(
         for state in states:
             log_evidence = log_variance_weights.copy()
             for column in range(n_target):
+                if own_log_density is not None and state[column] == 1:
+                    log_evidence += own_log_density[column]
+                    continue
                 log_evidence += column_evidence(np.flatnonzero(state), column)
             result[state] = log_prior(state) + special.logsumexp(log_evidence)
         return result
@@ -254,12 +267,14 @@ def _noise_grid(
     alpha_sigma: float,
     beta_sigma: float,
     resolution: float,
+    fewest_entries: int,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Grid of σ², uniform in its logarithm, and log prior mass of each point.
 
     The posterior of σ² is a mixture of InverseGamma(α_σ + ML/2, β_σ + SSE/2) over the sums of
     squares SSE that the weights can reach. These grow with SSE, so a far quantile at the least SSE
-    and one at the greatest enclose the mixture, whatever the state.
+    and one at the greatest enclose the mixture, whatever the state. Where columns have a density of
+    their own there are fewer than ML entries, and σ² is spread more widely.
     """
     shape = alpha_sigma + target.size / 2
     coefficients, *_ = np.linalg.lstsq(pool, target, rcond=None)
@@ -277,7 +292,8 @@ def _noise_grid(
         greatest = 1e4 * np.sum(target**2)
 
     lower = stats.invgamma.ppf(_NOISE_TAIL, shape, scale=beta_sigma + least / 2)
-    upper = stats.invgamma.isf(_NOISE_TAIL, shape, scale=beta_sigma + greatest / 2)
+    fewest = alpha_sigma + fewest_entries / 2
+    upper = stats.invgamma.isf(_NOISE_TAIL, fewest, scale=beta_sigma + greatest / 2)
     step = 1 / (resolution * np.sqrt(shape))
     log_variance = np.arange(np.log(lower), np.log(upper) + step, step)
     variances = np.exp(log_variance)

@@ -7,7 +7,11 @@ import pytest
 import pymc_bid as bid
 from tests.reference.monte_carlo import assert_uniform_ranks, randomised_rank
 
-CASES = [(name, k) for name in ("gbt", "gbtn") for k in (None, 2)]
+CASES = [
+    (name, k, identity) for name in ("gbt", "gbtn") for k in (None, 2) for identity in (False, True)
+]
+NOISE = {"alpha_sigma": 4.0, "beta_sigma": 3.0}
+IDENTITY = {"identity": True, "alpha_omega": 4.0, "beta_omega": 3.0}
 RANKED_DRAWS = 19
 
 
@@ -15,25 +19,32 @@ def summaries(draws):
     """One row per draw: what is ranked."""
     r, sigma2, Y = draws["r"], draws["sigma2"], draws["Y"]
     columns = [r.sum(axis=1), r[:, 0], sigma2, Y[:, 0, 0], np.abs(Y[:, 1, 1]) * r[:, 1]]
+    if "omega2" in draws:
+        columns += [draws["omega2"][:, 0], draws["omega2"][:, 1] * r[:, 1]]
     if "mu_tau" in draws:
         columns += list(draws["mu_tau"][:, 0, 0].T)
     return np.column_stack(columns)
 
 
-def check(name, k, simulations, thinning, options):
+def check(name, k, identity, simulations, thinning, options):
     rng = np.random.default_rng(11)
-    pool = rng.normal(size=(4, 3))
-    model = getattr(bid, name)(np.zeros((4, 2)), k=k, pool=pool, alpha_sigma=4.0, beta_sigma=3.0)
     names = ["r", "sigma2", "Y", *(["mu_tau"] if name == "gbtn" else [])]
+    if identity:
+        names.append("omega2")
+        model = getattr(bid, name)(np.zeros((4, 3)), k=k, **NOISE, **IDENTITY)
+    else:
+        pool = rng.normal(size=(4, 3))
+        model = getattr(bid, name)(np.zeros((4, 2)), k=k, pool=pool, **NOISE)
     with model:
-        truths = pm.draw([model[v] for v in names], draws=simulations, random_seed=1)
+        # The data too: with the identity nothing stands on both sides of the likelihood.
+        *truths, targets = pm.draw(
+            [model[v] for v in (*names, "A")], draws=simulations, random_seed=1
+        )
     ranks = []
     for simulation in range(simulations):
         truth = {v: drawn[simulation] for v, drawn in zip(names, truths, strict=True)}
-        mean = (pool * truth["r"]) @ truth["Y"]
-        noise = np.sqrt(truth["sigma2"]) * rng.normal(size=mean.shape)
         with model:
-            pm.set_data({"target": mean + noise})
+            pm.set_data({"target": targets[simulation]})
             idata = pm.sample(
                 draws=RANKED_DRAWS * thinning,
                 tune=100,
@@ -49,18 +60,19 @@ def check(name, k, simulations, thinning, options):
         }
         single = {v: value[None] for v, value in truth.items()}
         ranks.append(randomised_rank(rng, summaries(single)[0], summaries(posterior)))
+    label = f"{name}, k={k}, identity={identity}"
     bins = 20 if simulations >= 100 else 5
-    assert_uniform_ranks(np.array(ranks), bins, label=f"{name}, k={k}", rank_count=RANKED_DRAWS + 1)
+    assert_uniform_ranks(np.array(ranks), bins, label=label, rank_count=RANKED_DRAWS + 1)
 
 
-@pytest.mark.parametrize(("name", "k"), CASES)
-def test_ranks_are_uniform(name, k):
-    check(name, k, simulations=25, thinning=10, options={})
+@pytest.mark.parametrize(("name", "k", "identity"), CASES)
+def test_ranks_are_uniform(name, k, identity):
+    check(name, k, identity, simulations=25, thinning=10, options={})
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["paper", "collapsed"])
-@pytest.mark.parametrize(("name", "k"), CASES)
-def test_ranks_are_uniform_for_every_scheme(name, k, scheme):
+@pytest.mark.parametrize(("name", "k", "identity"), CASES)
+def test_ranks_are_uniform_for_every_scheme(name, k, identity, scheme):
     options = {"bid_flip" if k is None else "bid_swap": {"scheme": scheme}}
-    check(name, k, simulations=120, thinning=30, options=options)
+    check(name, k, identity, simulations=120, thinning=30, options=options)

@@ -4,6 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from scipy import special
 
 import pymc_bid as bid
 from tests.reference.enumeration import (
@@ -20,7 +21,7 @@ SCHEMES = ["paper", "collapsed"]
 MODELS = ["gbt", "gbtn"]
 SIZES = [None, 2]
 BOUNDS = [(-1.0, 1.0), (-2.0, 2.0)]
-POOLS = [False, True]
+POOLS = [False, True, "identity"]
 
 EVERY = list(product(SCHEMES, MODELS, SIZES, BOUNDS, POOLS))
 # Each pair of values of two factors occurs at least once.
@@ -32,12 +33,30 @@ PAIRWISE = [
         ("gbt", 2, BOUNDS[1], True),
         ("gbtn", None, BOUNDS[1], True),
         ("gbtn", 2, BOUNDS[0], False),
+        ("gbt", 2, BOUNDS[0], "identity"),
+        ("gbtn", None, BOUNDS[1], "identity"),
     ]
 ]
 
 
+def own_log_density(matrix, shape, scale):
+    """Log density of each column with its variance integrated out, a multivariate t."""
+    rows, squares = len(matrix), np.sum(matrix**2, axis=0)
+    return (
+        special.gammaln(shape + rows / 2)
+        - special.gammaln(shape)
+        + shape * np.log(scale)
+        - (shape + rows / 2) * np.log(scale + squares / 2)
+        - rows / 2 * np.log(2 * np.pi)
+    )
+
+
 def problem(pool_given, columns):
     rng = np.random.default_rng(12)
+    if pool_given == "identity":
+        data = 0.8 * rng.normal(size=(4, columns))
+        data[:, -1] = 0.8 * data[:, 0] + 0.3 * rng.normal(size=4)
+        return data, data
     if pool_given:
         pool = rng.normal(size=(5, columns))
         return pool, 0.8 * pool[:, :2] + 0.7 * rng.normal(size=(5, 2))
@@ -51,6 +70,7 @@ def check(scheme, name, size, bounds, pool_given, columns, draws):
     density = {"gbt": truncated_normal_density(0.0, 1.0, bounds)}
     if name == "gbtn":
         density["gbtn"] = hierarchical_density(0.0, 0.1, 1.0, 1.0, bounds)
+    identity = pool_given == "identity"
     exact = exact_state_probabilities(
         pool,
         target,
@@ -59,14 +79,18 @@ def check(scheme, name, size, bounds, pool_given, columns, draws):
         log_prior=bernoulli_log_prior(0.5) if size is None else subset_log_prior(size),
         alpha_sigma=2.0,
         beta_sigma=1.0,
+        own_log_density=own_log_density(pool, 2.0, 1.5) if identity else None,
     )
     model = getattr(bid, name)(
         target,
         k=size,
         bounds=bounds,
-        pool=pool if pool_given else None,
+        pool=pool if pool_given is True else None,
         alpha_sigma=2.0,
         beta_sigma=1.0,
+        identity=identity,
+        alpha_omega=2.0,
+        beta_omega=1.5,
     )
     steps = make_steps(model, seed=3, scheme=scheme, nu=1)
     visited = run_states(steps, model.initial_point(random_seed=5), draws)

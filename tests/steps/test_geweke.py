@@ -10,11 +10,13 @@ import pymc_bid as bid
 from tests.reference.monte_carlo import assert_means_agree
 
 SETTINGS = {"alpha_sigma": 4.0, "beta_sigma": 3.0}
+IDENTITY = {"identity": True, "own_mean": 0.3, "alpha_omega": 4.0, "beta_omega": 3.0}
 CASES = [
-    (name, k, scheme)
+    (name, k, scheme, identity)
     for name in ("gbt", "gbtn")
     for k in (None, 2)
     for scheme in ("paper", "collapsed")
+    for identity in (False, True)
 ]
 
 
@@ -30,23 +32,43 @@ class SimulateTarget(BlockedStep):
         self.rng = get_random_generator(rng)
 
     def step(self, point):
-        mean = (self.pool * point["r"]) @ point["Y"]
-        noise = self.rng.normal(size=mean.shape)
-        self.container.set_value(mean + np.sqrt(point["sigma2"]) * noise)
+        if self.pool is None:
+            target = simulate_with_identity(self.rng, point, self.container.get_value().shape[0])
+        else:
+            mean = (self.pool * point["r"]) @ point["Y"]
+            target = mean + np.sqrt(point["sigma2"]) * self.rng.normal(size=mean.shape)
+        self.container.set_value(target)
         return point, [{}]
+
+
+def simulate_with_identity(rng, point, rows):
+    """Draw the chosen columns, then the others given them."""
+    chosen = point["r"] == 1
+    target = 0.3 + np.sqrt(point["omega2"]) * rng.normal(size=(rows, len(chosen)))
+    noise = np.sqrt(point["sigma2"]) * rng.normal(size=(rows, (~chosen).sum()))
+    target[:, ~chosen] = target[:, chosen] @ point["Y"][np.ix_(chosen, ~chosen)] + noise
+    return target
 
 
 def summaries(draws, pool):
     """Functions of all parameters, with second moments and products across blocks."""
     r, sigma2, Y = draws["r"], draws["sigma2"], draws["Y"]
     K = r.sum(axis=1)
-    fit = ((pool * r[:, None, :]) @ Y).reshape(len(r), -1)
+    if pool is None:
+        interpolated = (r[:, :, None] == 1) & (r[:, None, :] == 0)
+        fit = (Y * interpolated).reshape(len(r), -1)[:, 1:]
+    else:
+        fit = ((pool * r[:, None, :]) @ Y).reshape(len(r), -1)
     columns = [
         *(K, K**2, r[:, 0], r[:, 0] * r[:, 1]),
         *(np.log(sigma2), np.log(sigma2) * K, np.minimum(sigma2, 10.0)),
         *(Y[:, 0, 0], Y[:, 1, 1] ** 2, Y[:, 0, 0] * Y[:, 0, 1], Y[:, 2, 0] * r[:, 2]),
         *((Y**2).mean(axis=(1, 2)), np.abs(fit).mean(axis=1), np.tanh(fit[:, 0] * fit[:, 1])),
     ]
+    if "omega2" in draws:
+        omega2 = draws["omega2"]
+        columns += [np.log(omega2[:, 0]), np.log(omega2[:, 1]) * r[:, 1], np.exp(-omega2[:, 2])]
+        columns += [np.log(omega2[:, 0]) * np.log(sigma2), np.log(omega2[:, 2]) * Y[:, 2, 0]]
     if "mu_tau" in draws:
         mu, tau = draws["mu_tau"][:, 0, 0].T
         columns += [mu, mu**2, np.log(tau), np.exp(-tau), mu * Y[:, 0, 0], mu * np.log(tau)]
@@ -59,10 +81,14 @@ def prior_draws(model, names, number, seed):
     return dict(zip(names, drawn, strict=True))
 
 
-def check(name, k, scheme, draws):
-    pool = np.random.default_rng(7).normal(size=(4, 3))
-    model = getattr(bid, name)(np.zeros((4, 2)), k=k, pool=pool, **SETTINGS)
+def check(name, k, scheme, identity, draws):
     names = ["r", "sigma2", "Y", *(["mu_tau"] if name == "gbtn" else [])]
+    if identity:
+        pool, names = None, [*names, "omega2"]
+        model = getattr(bid, name)(np.zeros((4, 3)), k=k, **SETTINGS, **IDENTITY)
+    else:
+        pool = np.random.default_rng(7).normal(size=(4, 3))
+        model = getattr(bid, name)(np.zeros((4, 2)), k=k, pool=pool, **SETTINGS)
     with model:
         state = (bid.FlipStep if k is None else bid.SwapStep)(model["r"], scheme=scheme)
         steps = [
@@ -83,16 +109,16 @@ def check(name, k, scheme, draws):
         )
     chain = {key: np.asarray(idata["posterior"][key])[0] for key in names}
     prior = prior_draws(model, names, 10_000, seed=5)
-    label = f"{name}, k={k}, {scheme}"
+    label = f"{name}, k={k}, {scheme}, identity={identity}"
     assert_means_agree(summaries(chain, pool), summaries(prior, pool), alpha=1e-5, label=label)
 
 
-@pytest.mark.parametrize(("name", "k", "scheme"), CASES)
-def test_steps_and_simulated_data_leave_the_prior_alone(name, k, scheme):
-    check(name, k, scheme, draws=2_500)
+@pytest.mark.parametrize(("name", "k", "scheme", "identity"), CASES)
+def test_steps_and_simulated_data_leave_the_prior_alone(name, k, scheme, identity):
+    check(name, k, scheme, identity, draws=2_500)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "k", "scheme"), CASES)
-def test_steps_and_simulated_data_leave_the_prior_alone_at_length(name, k, scheme):
-    check(name, k, scheme, draws=60_000)
+@pytest.mark.parametrize(("name", "k", "scheme", "identity"), CASES)
+def test_steps_and_simulated_data_leave_the_prior_alone_at_length(name, k, scheme, identity):
+    check(name, k, scheme, identity, draws=60_000)

@@ -1,0 +1,129 @@
+"""A matrix that is an interpolative decomposition of itself."""
+
+import numpy as np
+import pytensor.tensor as pt
+from pymc.distributions.continuous import Normal
+from pymc.distributions.dist_math import check_parameters
+from pymc.distributions.distribution import Continuous
+from pymc.distributions.shape_utils import convert_shape
+from pytensor.link.numba.dispatch.basic import numba_njit
+from pytensor.link.numba.dispatch.random import numba_core_rv_funcify
+from pytensor.tensor.random.op import RandomVariable
+
+from pymc_bid.kernels.interpolation import draw_interpolation
+
+
+class InterpolationRV(RandomVariable):
+    """Random matrix whose chosen columns interpolate the others."""
+
+    name = "interpolation"
+    signature = "(n),(n,n),(),(m,n),(n)->(m,n)"
+    dtype = "floatX"
+    _print_name = ("Interpolation", "\\operatorname{Interpolation}")
+
+    def _supp_shape_from_params(self, dist_params, param_shapes=None):
+        mean = dist_params[3]
+        return (mean.shape[-2], mean.shape[-1])
+
+    @classmethod
+    def rng_fn(cls, rng, state, weights, sigma, mean, omega, size=None):
+        """Draw with NumPy's generator, the same numbers as compiled by numba."""
+        cores = [(state, 1), (weights, 2), (sigma, 0), (mean, 2), (omega, 1)]
+        batch = np.broadcast_shapes(
+            () if size is None else tuple(size),
+            *(np.shape(value)[: np.ndim(value) - core] for value, core in cores),
+        )
+        spread = [
+            np.broadcast_to(value, batch + np.shape(value)[np.ndim(value) - core :])
+            for value, core in cores
+        ]
+        draws = [
+            draw_interpolation(rng, *(np.array(value[index]) for value in spread))
+            for index in np.ndindex(*batch)
+        ]
+        return np.array(draws).reshape(batch + np.shape(mean)[-2:])
+
+
+interpolation = InterpolationRV()
+
+
+@numba_core_rv_funcify.register(InterpolationRV)
+def _compile_interpolation(op, node):
+    @numba_njit
+    def random(rng, state, weights, sigma, mean, omega):
+        return draw_interpolation(rng, state, weights, sigma, mean, omega)
+
+    # PyTensor keeps compiled functions on disk under this number: raise it when the kernel changes.
+    return random, 1
+
+
+class Interpolation(Continuous):
+    r"""Matrix whose chosen columns have a density of their own and interpolate the others.
+
+    .. math::
+
+        a_j &\sim N(m_j, \omega_j^2 I) && r_j = 1 \\
+        a_l &\sim N\Bigl(\sum_{j : r_j = 1} a_j y_{jl},\; \sigma^2 I\Bigr) && r_l = 0
+
+    A normalised density of the matrix for every state vector: the chosen columns first, the others
+    given them. In the decomposition :math:`A \approx C W` the weights of a chosen column are
+    those of the identity, by construction.
+
+    Parameters
+    ----------
+    name : str
+    state : tensor_like of int, (N,)
+        State vector r.
+    weights : tensor_like of float, (N, N)
+        Y; only entries of a chosen row and of a column that is not chosen matter.
+    sigma : tensor_like of float
+        Standard deviation of the interpolated columns around their fit.
+    omega : tensor_like of float
+        Standard deviation of each chosen column, one number or N.
+    mean : tensor_like of float, optional
+        Mean of the chosen columns, broadcast to the shape of the matrix; 0 if not given.
+
+    Examples
+    --------
+    >>> import numpy as np, pymc as pm, pymc_bid as bid
+    >>> A = np.random.default_rng(0).normal(size=(20, 4))
+    >>> with pm.Model() as model:
+    ...     r = pm.Bernoulli("r", 0.5, shape=4)
+    ...     Y = pm.TruncatedNormal("Y", 0, 1, lower=-1, upper=1, shape=(4, 4))
+    ...     sigma2 = pm.InverseGamma("sigma2", 0.1, 1)
+    ...     omega2 = pm.InverseGamma("omega2", 1, 1, shape=4)
+    ...     a = bid.Interpolation("A", r, Y, sigma2**0.5, omega2**0.5, observed=A)
+    """
+
+    rv_op = interpolation
+
+    @classmethod
+    def dist(cls, state, weights, sigma, omega, mean=0.0, *, shape=None, **kwargs):
+        """Create the random variable; the number of rows comes from `shape` or from `mean`."""
+        state, weights = pt.as_tensor_variable(state), pt.as_tensor_variable(weights)
+        if np.dtype(state.dtype).kind not in "iub":
+            raise ValueError(f"state must be a vector of 0 and 1, got {state.dtype}.")
+        mean = pt.as_tensor_variable(mean)
+        shape = convert_shape(shape)
+        if shape is not None:
+            mean = pt.alloc(mean, *shape)
+        elif mean.ndim < 2:
+            raise ValueError("The number of rows is missing: give shape, dims or a matrix `mean`.")
+        omega = pt.alloc(pt.as_tensor_variable(omega), mean.shape[-1])
+        params = [pt.as_tensor_variable(sigma), mean, omega]
+        params = [value.astype("float64") for value in params]
+        return super().dist([state, weights, *params], **kwargs)
+
+    def support_point(rv, size, state, weights, sigma, mean, omega):
+        """Return the mean of the chosen columns."""
+        return mean
+
+    def logp(value, state, weights, sigma, mean, omega):
+        """Return the log density of every entry, given the chosen columns."""
+        chosen = pt.eq(state, 1)
+        fitted = (value * state) @ weights
+        location = pt.switch(chosen, mean, fitted)
+        scale = pt.switch(chosen, omega, sigma)
+        return check_parameters(
+            Normal.logp(value, location, scale), sigma > 0, omega > 0, msg="sigma, omega > 0"
+        )

@@ -1,0 +1,78 @@
+"""Values of the chosen columns' own density at a sampler's point."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from pymc.model import Model
+from scipy.special import gammaln
+
+from pymc_bid.graph.own_density import OwnDensity
+from pymc_bid.graph.values import Entry, Point, Quantities
+
+
+class OwnColumns(NamedTuple):
+    """What choosing a column does to the target that it is, see `pymc_bid.kernels.own_column`."""
+
+    targets: NDArray[np.int64]
+    """(N,): the target that each column of the pool is, -1 if choosing it frees no target."""
+    log_densities: NDArray[np.float64]
+    """(N,): log density of that target on its own, but for -½ M log(2πσ²)."""
+
+
+class OwnDensityValues:
+    """The density a_j ~ Normal(m_j, ω_j²) of the chosen columns, with its data.
+
+    Attributes
+    ----------
+    variance : Entry or None
+        Entry of ω² in a sampler's point, if it can be integrated out.
+    """
+
+    def __init__(self, own: OwnDensity, model: Model):
+        self.variance = None if own.variance is None else Entry(own.variance, model)
+        self._mean = Quantities([own.mean], model)
+        self._scale = Quantities([own.scale], model)
+        if own.variance is not None:
+            parameters = own.variance.owner.op.dist_params(own.variance.owner)
+            self._variance_prior = Quantities(parameters, model)
+
+    def read_target(self, target: NDArray[np.float64]) -> None:
+        """Take in a matrix (M, N), of which nothing but N sums of squares is kept."""
+        self._rows = len(target)
+        self._squares = ((target - self._mean({})[0]) ** 2).sum(axis=0)
+
+    def columns(self, point: Point, noise_variance: float) -> OwnColumns:
+        """Return the own densities at a point, with ω² integrated out if it can be."""
+        rows, squares = self._rows, self._squares
+        if self.variance is not None:
+            shape, scale = self._prior(point)
+            log_densities = (
+                gammaln(shape + rows / 2)
+                - gammaln(shape)
+                + shape * np.log(scale)
+                - (shape + rows / 2) * np.log(scale + squares / 2)
+            )
+        else:
+            variance = np.ravel(np.asarray(self._scale(point)[0], dtype=np.float64)) ** 2
+            log_densities = -0.5 * (rows * np.log(variance) + squares / variance)
+        log_densities = log_densities + 0.5 * rows * np.log(noise_variance)
+        return OwnColumns(np.arange(len(squares)), log_densities)
+
+    def _prior(self, point: Point) -> list[NDArray[np.float64]]:
+        # Small integers would make the logarithms ones of half precision.
+        return [np.asarray(value, dtype=np.float64) for value in self._variance_prior(point)]
+
+    def draw_variance(
+        self, rng: np.random.Generator, state: NDArray[np.int64], point: Point
+    ) -> NDArray[np.float64]:
+        """Draw ω² of every column given the state: from its prior where it is not chosen.
+
+        ω_j² | r_j = 1 ~ InverseGamma(α_ω + M/2, β_ω + |a_j - m_j|²/2)
+        """
+        shape, scale = self._prior(point)
+        chosen = np.asarray(state) == 1
+        drawn = (scale + chosen * self._squares / 2) / rng.standard_gamma(
+            shape + chosen * self._rows / 2
+        )
+        return np.clip(drawn, np.finfo(np.float64).tiny, np.finfo(np.float64).max)
