@@ -5,7 +5,6 @@ from numpy.typing import NDArray
 from pymc.model import Model
 
 from pymc_bid.graph.decomposition import find_decompositions
-from pymc_bid.results.draws import OWN_VARIANCE
 from pymc_bid.steps import NoiseStep, WeightStep
 
 BURN_IN = 200
@@ -29,17 +28,20 @@ def draw_weights_given(
     TypeError
         If the model has other free variables, which would have to be drawn as well.
     """
-    found = find_decompositions(model)
+    # By likelihood: PyMC 5.28 lists it twice once a posterior predictive was drawn.
+    found = {found.roles.likelihood: found for found in find_decompositions(model)}
     if len(found) != 1:
         raise TypeError(
             f"model has {len(found)} decompositions with known block updates; weights given the "
             "columns can be drawn if there is exactly one. docs/models.md says which graphs are."
         )
-    (decomposition,) = found
+    (decomposition,) = found.values()
     roles = decomposition.roles
-    known = (roles.state, roles.weights, roles.noise, roles.hyperparameters)
-    # The chosen columns' own variances say nothing about the weights.
-    others = [v.name for v in model.free_RVs if v not in known and v.name != OWN_VARIANCE]
+    known = [roles.state, roles.weights, roles.noise, roles.hyperparameters]
+    if roles.own is not None:
+        # The chosen columns' own variances say nothing about the weights.
+        known.append(roles.own.variance)
+    others = [v.name for v in model.free_RVs if v not in known]
     if others or roles.noise is None:
         lacking = f"free variables {', '.join(others)}" if others else "a noise prior of its own"
         raise TypeError(

@@ -42,7 +42,7 @@ def decompose(
     """Turn draws into an interpolative decomposition A ≈ C·W.
 
     C = A[:, J], and W = Y[J, :] with W[:, J] set to the identity: the paper's post-processing. In a
-    model with the identity inside (its draws have `omega2`) W has it already.
+    model with the identity inside, told by its `omega2` or `own_mean`, W has it already.
 
     Parameters
     ----------

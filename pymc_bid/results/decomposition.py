@@ -234,8 +234,12 @@ class InterpolativeDecomposition:
             f"  sets, up to interchangeable columns: {attributes['number_of_sets']} visited, "
             f"the most frequent in {sets['frequency'].iloc[0]:.3f} of the draws",
             f"  W: posterior mean, sd and {attributes['ci_prob']:.0%} interval from {source}",
-            f"  mean squared error: {self.mse:.4g} of C·W; of a draw {_number(before)} before and "
-            f"{_number(after)} after post-processing",
+            f"  mean squared error: {self.mse:.4g} of C·W; of a draw "
+            + (
+                _number(after)
+                if attributes["identity"]
+                else f"{_number(before)} before and {_number(after)} after post-processing"
+            ),
         ]
         groups = self.groups
         if len(groups):

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from pymc_bid.inputs import Matrix, read_matrix
 
-OWN_VARIANCE = "omega2"
-"""Variances of the chosen columns; only models with the identity inside have them."""
+OWN_VARIANCE, OWN_MEAN = "omega2", "own_mean"
+"""Variances (draws) and means (data) of the chosen columns, in models with the identity inside."""
 
 # Draws of Y read at a time: enough to make reading from a file worthwhile, little to hold.
 _CHUNK_BYTES = 2**25
@@ -27,8 +27,12 @@ class Draws:
     """Y, (chain, draw, basis, column), None if it was not stored."""
     noise: NDArray[np.float64] | None
     """σ², (chain, draw), None if it was not stored."""
+    identity: bool
+    """Whether W[:, J] = I holds inside the model: chosen columns have a density of their own."""
     own_variance: NDArray[np.float64] | None
-    """ω², (chain, draw, basis), in models with the identity inside."""
+    """ω² of that density, (chain, draw, basis), None if it was not stored."""
+    own_mean: NDArray[np.float64]
+    """Its mean, one number or (basis,)."""
     target: Matrix
     pool: Matrix | None
     """Candidate columns, None if they are those of the target."""
@@ -37,11 +41,6 @@ class Draws:
     columns: NDArray
     """Labels of the target's columns."""
     rows: NDArray
-
-    @property
-    def identity(self) -> bool:
-        """Whether W[:, J] = I holds inside the model."""
-        return self.own_variance is not None
 
     @property
     def candidates(self) -> NDArray[np.float64]:
@@ -180,11 +179,16 @@ def read_draws(
         columns = basis if candidates is None else np.arange(shape[1])
         if candidates is not None and stored is not None and stored.dims[-1] in stored.coords:
             columns = stored[stored.dims[-1]].values
+    constants = read_group(idata, "constant_data")
+    # Either mark will do: draws may have been stored without ω².
+    has_mean = constants is not None and OWN_MEAN in constants
     return Draws(
         state=states,
         weights=stored,
         noise=_optional(posterior, noise, "noise", 0),
+        identity=OWN_VARIANCE in posterior or has_mean,
         own_variance=_optional(posterior, OWN_VARIANCE, "own variance", 1),
+        own_mean=np.asarray(constants[OWN_MEAN] if has_mean else 0.0, dtype=np.float64),
         target=target,
         pool=candidates,
         basis=basis,

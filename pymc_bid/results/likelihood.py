@@ -6,7 +6,7 @@ import arviz as az
 import numpy as np
 import xarray as xr
 
-from pymc_bid.results.draws import Draws, read_draws, read_group
+from pymc_bid.results.draws import OWN_VARIANCE, Draws, read_draws, read_group
 
 UNITS = ("row", "entry")
 
@@ -60,6 +60,10 @@ def log_likelihood(
     if draws.weights is None or draws.noise is None:
         missing = weights if draws.weights is None else noise
         raise ValueError(f"The log likelihood needs {missing!r}, which is not in the posterior.")
+    if draws.identity and draws.own_variance is None:
+        raise ValueError(
+            f"The log likelihood needs {OWN_VARIANCE!r}, which is not in the posterior."
+        )
     posterior = read_group(idata, "posterior")
     small = [name for name, value in posterior.data_vars.items() if value.ndim <= 3]
     kept = posterior[small].isel(draw=slice(None, None, thin))
@@ -91,6 +95,7 @@ def _log_density(draws: Draws, chain, draw, active, weights):
     residual = draws.target.values - draws.candidates[:, active] @ weights[active]
     variance = np.full(draws.columns.size, draws.noise[chain, draw])
     if draws.identity:
-        residual[:, active] = draws.target.values[:, active]
+        mean = np.broadcast_to(draws.own_mean, draws.columns.shape)
+        residual[:, active] = draws.target.values[:, active] - mean[active]
         variance[active] = draws.own_variance[chain, draw, active]
     return -0.5 * (np.log(2 * np.pi * variance) + residual**2 / variance)

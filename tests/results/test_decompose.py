@@ -321,6 +321,37 @@ def test_weights_for_a_set_of_ones_own_come_from_the_model(model, sampled):
     assert (difference < 0.5 * result.W_sd.values[:, inside] + 0.05).all()
 
 
+@pytest.mark.parametrize("stored", [None, ["r", "sigma2"]], ids=["all", "no Y"])
+def test_the_model_with_the_identity_inside(stored):
+    with bid.gbt(A, identity=True) as model:
+        idata = pm.sample(
+            draws=120,
+            tune=150,
+            chains=2,
+            cores=1,
+            random_seed=1,
+            progressbar=False,
+            compute_convergence_checks=False,
+            var_names=stored,
+        )
+        result = quietly(idata, A, random_seed=1)
+    assert result.columns == PLANTED.columns
+    assert result.data.attrs["identity"]
+    assert result.data.attrs["weights_from"] == ("draws" if stored is None else "conditional")
+    reported = np.asarray(idata["sample_stats"]["bid_mse"])
+    np.testing.assert_allclose(result.error_before, reported, rtol=1e-9)
+    np.testing.assert_array_equal(result.error_before, result.error_after)
+    np.testing.assert_array_equal(result.W[:, result.positions], np.eye(3))
+    sigma2 = float(idata["posterior"]["sigma2"].mean())
+    assert float(result.data["noise_draws"].mean()) == pytest.approx(sigma2, rel=0.1)
+    if stored is None:
+        theirs = pm.compute_log_likelihood(
+            idata, model=model, progressbar=False, extend_inferencedata=False
+        )["A"]
+        ours = bid.log_likelihood(idata, A, by="entry")["log_likelihood"]["A"]
+        np.testing.assert_allclose(ours, theirs, rtol=1e-6)
+
+
 def test_a_model_with_more_variables_is_refused(sampled):
     with pm.Model() as more:
         p = pm.Beta("p", 1, 1)
