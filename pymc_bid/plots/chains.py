@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from pymc_bid.plots.layout import make_axes
-from pymc_bid.results.convergence import autocorrelation
+from pymc_bid.results.autocorrelation import autocorrelation
 from pymc_bid.results.decomposition import InterpolativeDecomposition
 from pymc_bid.results.draws import read_group, read_posterior, read_state
 

@@ -1,8 +1,8 @@
 """From draws to a decomposition: what is read off after sampling."""
 
+from pymc_bid.results.autocorrelation import autocorrelation
 from pymc_bid.results.convergence import (
     Convergence,
-    autocorrelation,
     check_convergence,
     ess_per_second,
     state_summary,

@@ -1,7 +1,7 @@
 """Post-processing: from draws of (r, Y, σ²) to one decomposition with its uncertainty."""
 
 import warnings
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -9,18 +9,16 @@ from numpy.typing import NDArray
 from pymc.model import Model
 
 from pymc_bid.regression import reduce_regression
-from pymc_bid.results.conditional import draw_weights_given
 from pymc_bid.results.convergence import judge, quantities_of, state_numbers
-from pymc_bid.results.decomposition import STATE_NUMBERS, InterpolativeDecomposition
-from pymc_bid.results.draws import (
-    Draws,
-    interpolated_columns,
-    read_draws,
-    read_group,
-    weights_of,
+from pymc_bid.results.decomposition import (
+    OF_CHOSEN_COLUMNS,
+    STATE_NUMBERS,
+    InterpolativeDecomposition,
 )
+from pymc_bid.results.draws import Draws, read_draws, read_group
 from pymc_bid.results.groups import find_groups
 from pymc_bid.results.selection import choose_columns, count_sets
+from pymc_bid.results.weights import interpolation_noise, summarise_weights
 
 
 def decompose(
@@ -107,12 +105,14 @@ def decompose(
     if choice == "median probability":
         _warn_of_split_groups(groups, active, draws.basis)
     model = Model.get_context(error_if_none=False) if model is None else model
-    summary = _summarise(draws, active, model, ci_prob, minimum_draws, keep_draws, random_seed)
+    summary = summarise_weights(
+        draws, active, model, ci_prob, minimum_draws, keep_draws, random_seed
+    )
     chosen = draws.candidates[:, active]
     noise_draws = (
         summary.noise
         if draws.identity or draws.pool is not None
-        else _interpolation_noise(draws, active, summary.kept)
+        else interpolation_noise(draws, active, summary.kept)
     )
     verdict = judge(
         quantities_of(idata, draws.state, noise), draws.state, numbers, draws.basis, state
@@ -125,15 +125,21 @@ def decompose(
     for row, group in enumerate(groups.members):
         members[row, group] = 1
     basis = _plain(draws.basis)
+    of_chosen = (
+        chosen,
+        summary.mean,
+        summary.sd,
+        summary.interval,
+        summary.kept,
+        active.astype(np.int32),
+    )
     dataset = xr.Dataset(
         {
-            "C": (("row", "chosen"), chosen),
-            "W": (("chosen", "column"), summary.mean),
-            "W_sd": (("chosen", "column"), summary.sd),
-            "W_interval": (("bound", "chosen", "column"), summary.interval),
-            "W_draws": (("sample", "chosen", "column"), summary.kept),
+            **{
+                name: (dims, values)
+                for (name, dims), values in zip(OF_CHOSEN_COLUMNS.items(), of_chosen, strict=True)
+            },
             "noise_draws": ("sample", noise_draws),
-            "position": ("chosen", active.astype(np.int32)),
             "error_before": (("chain", "draw"), before),
             "error_after": (("chain", "draw"), after),
             "K": (("chain", "draw"), draws.state.sum(axis=2).astype(np.int32)),
@@ -167,19 +173,6 @@ def decompose(
     return InterpolativeDecomposition(dataset)
 
 
-class WeightSummary(NamedTuple):
-    """What is known about W given the chosen columns."""
-
-    mean: NDArray[np.float64]
-    sd: NDArray[np.float64]
-    interval: NDArray[np.float64]
-    kept: NDArray[np.float64]
-    noise: NDArray[np.float64]
-    source: str
-    """"draws" or "conditional"."""
-    used: int
-
-
 def _errors(idata: Any, draws: Draws) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Mean squared error of each draw, before and after the identity is put in place."""
     before, after = (np.full(draws.shape, np.nan) for _ in range(2))
@@ -204,109 +197,6 @@ def _errors(idata: Any, draws: Draws) -> tuple[NDArray[np.float64], NDArray[np.f
 def _mean_by_set(error: NDArray[np.float64], sets) -> NDArray[np.float64]:
     total = np.bincount(sets.member.ravel(), error.ravel(), minlength=sets.visits.size)
     return total / sets.visits
-
-
-def _summarise(
-    draws: Draws, active, model, ci_prob, minimum_draws, keep_draws, seed
-) -> WeightSummary:
-    """Posterior of W given exactly the columns J."""
-    wanted = np.zeros(draws.basis.size, dtype=bool)
-    wanted[active] = True
-    holds = (draws.state == wanted).all(axis=2)
-    visits = int(holds.sum()) if draws.weights is not None else 0
-    if visits >= minimum_draws or (visits > 0 and model is None):
-        if visits < minimum_draws:
-            warnings.warn(
-                f"Only {visits} of the draws have exactly these {active.size} columns, and W is "
-                "summarised from them. Pass `model=` to have W drawn for these columns, or choose "
-                "others.",
-                UserWarning,
-                stacklevel=3,
-            )
-        return _from_draws(draws, active, holds, ci_prob, keep_draws)
-    if model is None:
-        why = (
-            "Y is not among the draws"
-            if draws.weights is None
-            else "these columns were never visited together"
-        )
-        raise ValueError(
-            f"{why[0].upper()}{why[1:]}, so W has to be drawn given the columns: pass `model=`, or "
-            "call decompose inside the model's context."
-        )
-    values, noise = draw_weights_given(active, model, keep_draws, seed)
-    values = np.stack([_identity_in_place(draws, active, value) for value in values])
-    return WeightSummary(
-        values.mean(axis=0),
-        values.std(axis=0),
-        _interval(values, ci_prob),
-        values,
-        noise,
-        "conditional",
-        keep_draws,
-    )
-
-
-def _from_draws(draws: Draws, active, holds, ci_prob, keep_draws) -> WeightSummary:
-    """Summarise W from the draws that hold exactly J, one pass and without keeping them all."""
-    visits = int(holds.sum())
-    keep = set(np.linspace(0, visits - 1, min(keep_draws, visits)).round().astype(int).tolist())
-    kept = np.empty((len(keep), active.size, draws.columns.size))
-    noise = np.full(len(keep), np.nan)
-    count = position = 0
-    centre = total = square = None
-    for chain, draw, _, weights in draws.each():
-        if not holds[chain, draw]:
-            continue
-        value = weights_of(draws, active, weights)
-        if centre is None:
-            # Deviations from the first draw: sums of squares that do not cancel.
-            centre, total, square = value, np.zeros_like(value), np.zeros_like(value)
-        deviation = value - centre
-        total += deviation
-        square += deviation**2
-        if count in keep:
-            kept[position] = value
-            if draws.noise is not None:
-                noise[position] = draws.noise[chain, draw]
-            position += 1
-        count += 1
-    mean = total / visits
-    variance = np.maximum(square / visits - mean**2, 0.0)
-    return WeightSummary(
-        centre + mean,
-        np.sqrt(variance),
-        _interval(kept, ci_prob),
-        kept,
-        noise,
-        "draws",
-        visits,
-    )
-
-
-def _interpolation_noise(draws: Draws, active, kept) -> NDArray[np.float64]:
-    """Noise variance of the interpolated columns alone, for each kept draw of W.
-
-    The σ² of the paper's model is an average over all columns, and the chosen ones fit themselves:
-    intervals for the others would be too narrow.
-    """
-    data = reduce_regression(draws.candidates, draws.target.values)
-    columns = interpolated_columns(draws, active)
-    if columns.size == 0:
-        return np.zeros(len(kept))
-    basis, target = data.basis[:, active], data.target[:, columns]
-    squares = [np.sum((target - basis @ weights[:, columns]) ** 2) for weights in kept]
-    return np.array(squares) / (draws.rows.size * columns.size)
-
-
-def _interval(values: NDArray[np.float64], ci_prob: float) -> NDArray[np.float64]:
-    return np.quantile(values, [0.5 - ci_prob / 2, 0.5 + ci_prob / 2], axis=0)
-
-
-def _identity_in_place(draws: Draws, active, rows: NDArray) -> NDArray[np.float64]:
-    weights = np.zeros((draws.basis.size, rows.shape[1]))
-    weights[active] = rows
-    return weights_of(draws, active, weights)
 
 
 def _warn_of_split_groups(groups, active, labels) -> None:

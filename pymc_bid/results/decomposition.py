@@ -13,6 +13,14 @@ from pymc_bid.inputs import read_matrix
 from pymc_bid.results.convergence import state_table
 from pymc_bid.results.predict import predict_rows
 
+OF_CHOSEN_COLUMNS = {
+    "C": ("row", "chosen"),
+    "W": ("chosen", "column"),
+    "W_sd": ("chosen", "column"),
+    "W_interval": ("bound", "chosen", "column"),
+    "W_draws": ("sample", "chosen", "column"),
+    "position": ("chosen",),
+}
 STATE_NUMBERS = ("inclusion", "mcse", "flips", "ess", "r_hat")
 
 
@@ -180,13 +188,23 @@ class InterpolativeDecomposition:
 
     def to_netcdf(self, path: str | PathLike) -> None:
         """Write everything to a netCDF file."""
-        self.data.to_netcdf(path)
+        # An older netCDF has no dimensions without entries.
+        (self.data if self.columns else self.data.drop_dims("chosen")).to_netcdf(path)
 
     @classmethod
     def from_netcdf(cls, path: str | PathLike) -> "InterpolativeDecomposition":
         """Read what `to_netcdf` wrote."""
         with xr.open_dataset(path) as stored:
-            return cls(stored.load())
+            data = stored.load()
+        if "chosen" not in data.dims:
+            sizes = {**data.sizes, "chosen": 0, "bound": 2}
+            data = data.assign(
+                {
+                    name: (dims, np.empty([sizes[dim] for dim in dims]))
+                    for name, dims in OF_CHOSEN_COLUMNS.items()
+                }
+            ).assign_coords(chosen=data["basis"].values[:0])
+        return cls(data)
 
     def _chosen_entries(self, new_rows) -> tuple[NDArray[np.float64], NDArray]:
         if isinstance(new_rows, xr.DataArray) and new_rows.ndim == 2:

@@ -214,7 +214,7 @@ def test_netcdf_round_trip_and_repr(idata, tmp_path):
         assert words in repr(result)
 
 
-def test_draws_without_columns_have_an_empty_decomposition():
+def test_draws_without_columns_have_an_empty_decomposition(tmp_path):
     idata = make_draws(VALUES, [[]], draws=20)
     result = quietly(idata, A, minimum_draws=1)
     assert result.columns == [] and result.W.shape == (0, 8)
@@ -222,6 +222,9 @@ def test_draws_without_columns_have_an_empty_decomposition():
     prediction = result.transform(VALUES[:3])
     np.testing.assert_allclose(prediction["mean"], 0)
     assert "0 of 8" in repr(result)
+    result.to_netcdf(tmp_path / "empty.nc")
+    again = bid.InterpolativeDecomposition.from_netcdf(tmp_path / "empty.nc")
+    assert again.columns == [] and again.W.shape == (0, 8) and repr(again) == repr(result)
 
 
 def test_y_is_never_copied():
