@@ -183,10 +183,10 @@ def _start(A, k, pool, bounds, alpha_sigma, beta_sigma, inclusion):
         pm.Data("target", target.values, dims=("row", "column"))
         if pool is not None:
             pm.Data("pool", candidates.values, dims=("row", "basis"))
-        # Chains start from different states, so that a sampler that is stuck shows in R-hat. No
+        # A state vector starts from a draw, so that a sampler that is stuck shows in R-hat. No
         # transforms: our steps do not need them, and they would store everything twice.
         chosen = {"p": inclusion} if k is None else {"k": k}
-        state = StateVector("r", n=size, dims="basis", initval="prior", **chosen)
+        state = StateVector("r", n=size, dims="basis", **chosen)
         pm.Deterministic("K", state.sum())
         pm.InverseGamma(
             "sigma2",

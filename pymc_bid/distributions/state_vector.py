@@ -5,11 +5,12 @@ import pymc as pm
 import pytensor.tensor as pt
 from pymc.distributions.dist_math import binomln, check_parameters
 from pymc.distributions.distribution import Discrete
-from pymc.distributions.shape_utils import convert_shape, convert_size, rv_size_is_none
+from pymc.distributions.shape_utils import convert_shape, convert_size
 from pytensor.compile.sharedvalue import SharedVariable
 from pytensor.graph.basic import Constant
 from pytensor.link.numba.dispatch.basic import numba_njit
 from pytensor.link.numba.dispatch.random import numba_core_rv_funcify
+from pytensor.tensor.random.basic import BernoulliRV
 from pytensor.tensor.random.op import RandomVariable
 
 from pymc_bid.kernels.subset import draw_subset
@@ -68,11 +69,12 @@ class Subset(Discrete):
         return super().dist([k, n], shape=shape, **kwargs)
 
     def support_point(rv, size, k, n):
-        """Return the vector whose first k entries are ones."""
-        point = pt.lt(pt.arange(n.squeeze()), pt.shape_padright(k)).astype("int64")
-        if not rv_size_is_none(size):
-            point = pt.full(pt.concatenate([size, [n.squeeze()]]), point)
-        return point
+        """Return a draw: no subset stands for all, and chains should start from different ones.
+
+        Not left to `initval`: PyMC can't transform models that have initial values of their own,
+        and does so for the log likelihood.
+        """
+        return rv
 
     def logp(value, k, n):
         """Return -log C(n, k) for 0/1 vectors of length n with k ones, else minus infinity."""
@@ -88,8 +90,17 @@ class Subset(Discrete):
         )
 
 
-class IndependentEntries(Discrete):
-    """Bernoulli variables in a vector of length n: no distribution of its own, only the shape."""
+class IndependentEntriesRV(BernoulliRV):
+    """Bernoulli variables that start from a draw, see `Subset.support_point`."""
+
+
+independent_entries = IndependentEntriesRV()
+
+
+class IndependentEntries(pm.Bernoulli):
+    """Bernoulli variables in a vector of length n; only the shape and the start are its own."""
+
+    rv_op = independent_entries
 
     @classmethod
     def dist(cls, p, n=None, *, shape=None, size=None, **kwargs):
@@ -106,7 +117,11 @@ class IndependentEntries(Discrete):
         if shape is None:
             batch = p.shape[:-1] if size is None else convert_size(size)
             shape, size = (*batch, n), None
-        return pm.Bernoulli.dist(p=p, shape=shape, size=size, **kwargs)
+        return super().dist(p=p, shape=shape, size=size, **kwargs)
+
+    def support_point(rv, size, p):
+        """Return a draw."""
+        return rv
 
 
 class StateVector:

@@ -3,12 +3,14 @@
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 from pymc.model import Model, modelcontext
-from pymc.step_methods.compound import Competence, StepMethodState
+from pymc.step_methods.compound import StepMethodState
 from pymc.step_methods.state import dataclass_state
 from pytensor.graph.basic import Variable
+from pytensor.tensor.random.basic import BernoulliRV
+from scipy.special import expit
 
-from pymc_bid.graph.decomposition import models_of
 from pymc_bid.graph.roles import require_only_child
 from pymc_bid.kernels.collapsed_flip import collapsed_flips
 from pymc_bid.kernels.collapsed_swap import collapsed_swaps
@@ -35,6 +37,7 @@ class StateStepState(StepMethodState):
     """What changes in a state step while a chain runs."""
 
     tune: bool
+    started: bool
     scout: Scout
 
 
@@ -60,7 +63,7 @@ class StateStep(DecompositionStep):
         if scheme not in SCHEMES:
             raise ValueError(f"scheme must be one of {SCHEMES}, got {scheme!r}.")
         super().__init__(vars, model=model, **arguments)
-        _start_apart(self.decomposition.roles.state, modelcontext(model))
+        self.started = not _starts_together(self.decomposition.roles.state, modelcontext(model))
         self.scheme = scheme
         self.warm_up = warm_up and scheme == "collapsed"
         self.scout = Scout()
@@ -81,15 +84,6 @@ class StateStep(DecompositionStep):
         require_only_child(roles.own.variance, roles.likelihood, model)
         return [roles.state, roles.own.variance]
 
-    @classmethod
-    def competence(cls, var, has_grad=False):
-        """Claim r and let its chains start apart: PyMC asks before it makes starting points."""
-        competence = super().competence(var, has_grad)
-        if competence is Competence.IDEAL:
-            for model in models_of(var):
-                _start_apart(var, model)
-        return competence
-
     def step(self, point):
         """Update the state vector once."""
         decomposition = self.decomposition
@@ -101,6 +95,9 @@ class StateStep(DecompositionStep):
             np.array(decomposition.weights.read(point), order="C"),
             decomposition.noise_variance(point),
         )
+        if self.tune and not self.started:
+            chain.state = _started(self.rng, chain.state, log_prior_odds)
+        self.started = True
         counts = dict.fromkeys(self.statistics, 0)
         waiting = False
         prior = decomposition.weight_prior(point)
@@ -182,14 +179,23 @@ class SwapStep(StateStep):
         return _counts(swaps=collapsed_swaps(self.rng, *arrays, SWAPS, SWAP_COMPANIONS))
 
 
-def _start_apart(state: Variable, model: Model) -> None:
-    """Have chains start from draws of the state vector's prior, unless the model says where.
+def _starts_together(state: Variable, model: Model) -> bool:
+    """Whether PyMC starts every chain from the same state, which would hide a stuck sampler.
 
-    PyMC starts every chain from the same support point, which would hide a sampler that is stuck
-    from R-hat. This is what `initval="prior"` does; `initvals` of `pm.sample` go before it.
+    A `StateVector` starts from a draw; a plain `pm.Bernoulli` does not.
     """
-    if model.rvs_to_initial_values[state] is None:
-        model.set_initval(state, "prior")
+    # Not by `model.set_initval`: PyMC can't copy models with initial values of their own, and does
+    # so for log likelihoods.
+    return type(state.owner.op) is BernoulliRV and model.rvs_to_initial_values[state] is None
+
+
+def _started(
+    rng: np.random.Generator, state: NDArray[np.int64], log_prior_odds: NDArray[np.float64]
+) -> NDArray[np.int64]:
+    """Return a draw from the prior if the state is the support point, else the state."""
+    if not np.array_equal(state, log_prior_odds >= 0):
+        return state
+    return (rng.random(state.size) < expit(log_prior_odds)).astype(state.dtype)
 
 
 def _counts(**moves: tuple[int, int]) -> dict[str, int]:

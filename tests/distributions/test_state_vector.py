@@ -174,7 +174,7 @@ def test_bad_symbolic_k_is_found_at_run_time(log_probability):
 def model():
     with pm.Model(coords={"column": list("abcde")}) as model:
         size = pm.Binomial("size", n=5, p=0.5)
-        StateVector("fixed", k=2, dims="column", initval="prior")
+        StateVector("fixed", k=2, dims="column")
         StateVector("random", k=size, dims="column")
         inclusion = pm.Beta("inclusion", 1, 1)
         StateVector("free", p=inclusion, n=4)
@@ -206,7 +206,7 @@ def test_prior_predictive_and_sampling_record_subsets(model):
     assert np.all(prior["fixed"].sum("column") == 2)
     assert np.all(prior["random"].sum("column") == prior["size"])
     with pm.Model():
-        StateVector("r", k=1, n=3, initval="prior")
+        StateVector("r", k=1, n=3)
         posterior = pm.sample(
             draws=20,
             tune=5,

@@ -1,0 +1,101 @@
+"""Pointwise log likelihoods for model comparison, without an array of draws × rows × columns."""
+
+from typing import Any
+
+import arviz as az
+import numpy as np
+import xarray as xr
+
+from pymc_bid.results.draws import OWN_VARIANCE, Draws, read_draws, read_group
+
+UNITS = ("row", "entry")
+
+
+def log_likelihood(
+    idata: Any,
+    A: Any,
+    *,
+    by: str = "row",
+    thin: int = 1,
+    pool: Any = None,
+    state: str = "r",
+    weights: str = "Y",
+    noise: str = "sigma2",
+):
+    """Log likelihood of each row or entry of A, ready for `az.loo` and `az.compare`.
+
+    `pm.compute_log_likelihood` gives the same by entry, and holds draws × rows × columns numbers at
+    once; `az.loo` then also estimates the effective size of every entry of Y. Here one draw is
+    worked on at a time, and only small variables are handed on.
+
+    Parameters
+    ----------
+    idata : arviz.InferenceData or xarray.DataTree
+        What `pm.sample` returned, Y included.
+    A, pool, state, weights, noise
+        As for `decompose`.
+    by : {"row", "entry"}
+        What is left out in leave-one-out comparison. Not a column: it has weights of its own, about
+        which nothing else in the matrix tells.
+    thin : int
+        Take every `thin`-th draw.
+
+    Returns
+    -------
+    arviz.InferenceData or xarray.DataTree
+        The type of `idata`, with a `log_likelihood` group (variable `A`), and a posterior without
+        Y.
+
+    Examples
+    --------
+    >>> few = bid.log_likelihood(idata_of_5, A)  # doctest: +SKIP
+    >>> many = bid.log_likelihood(idata_of_10, A)  # doctest: +SKIP
+    >>> az.compare({"K = 5": few, "K = 10": many})  # doctest: +SKIP
+    """
+    if by not in UNITS:
+        raise ValueError(f"by must be one of {', '.join(map(repr, UNITS))}, got {by!r}.")
+    if isinstance(thin, bool) or int(thin) != thin or thin < 1:
+        raise ValueError(f"thin must be a positive integer, got {thin!r}.")
+    draws = read_draws(idata, A, pool, state, weights, noise)
+    if draws.weights is None or draws.noise is None:
+        missing = weights if draws.weights is None else noise
+        raise ValueError(f"The log likelihood needs {missing!r}, which is not in the posterior.")
+    if draws.identity and draws.own_variance is None:
+        raise ValueError(
+            f"The log likelihood needs {OWN_VARIANCE!r}, which is not in the posterior."
+        )
+    posterior = read_group(idata, "posterior")
+    small = [name for name, value in posterior.data_vars.items() if value.ndim <= 3]
+    kept = posterior[small].isel(draw=slice(None, None, thin))
+    dims = ("row",) if by == "row" else ("row", "column")
+    coords = {"row": draws.rows, "column": draws.columns}
+    chains, number = kept.sizes["chain"], kept.sizes["draw"]
+    values = np.empty((chains, number, *(len(coords[dim]) for dim in dims)))
+    for chain, draw, active, drawn in draws.each():
+        if draw % thin:
+            continue
+        density = _log_density(draws, chain, draw, active, drawn)
+        values[chain, draw // thin] = density.sum(axis=1) if by == "row" else density
+    likelihood = xr.Dataset(
+        {"A": (("chain", "draw", *dims), values)},
+        coords={
+            "chain": kept["chain"],
+            "draw": kept["draw"],
+            **{dim: coords[dim] for dim in dims},
+        },
+    )
+    groups = {"posterior": kept, "log_likelihood": likelihood}
+    if isinstance(idata, xr.DataTree):
+        return xr.DataTree.from_dict(groups)
+    return az.InferenceData(**groups)
+
+
+def _log_density(draws: Draws, chain, draw, active, weights):
+    """Log density of each entry of A at one draw, (row, column)."""
+    residual = draws.target.values - draws.candidates[:, active] @ weights[active]
+    variance = np.full(draws.columns.size, draws.noise[chain, draw])
+    if draws.identity:
+        mean = np.broadcast_to(draws.own_mean, draws.columns.shape)
+        residual[:, active] = draws.target.values[:, active] - mean[active]
+        variance[active] = draws.own_variance[chain, draw, active]
+    return -0.5 * (np.log(2 * np.pi * variance) + residual**2 / variance)

@@ -1,0 +1,133 @@
+"""Choosing the set of columns to report, and the sets visited."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+RULES = ("most visited", "median probability", "lowest error")
+
+
+class VisitedSets(NamedTuple):
+    """The sets among the draws, most visited first.
+
+    Sets that differ only by an exchange within groups of interchangeable columns count as one: with
+    every column copied, there are 2^K of them, each visited once.
+    """
+
+    states: NDArray[np.bool_]
+    """(set, basis), of those that count as one the one visited most."""
+    visits: NDArray[np.int64]
+    member: NDArray[np.int64]
+    """Which set each draw (chain, draw) holds."""
+
+
+def count_sets(states: NDArray[np.bool_], groups: Sequence[NDArray[np.int64]] = ()) -> VisitedSets:
+    """Find the different sets in draws (chain, draw, basis), given the groups of columns.
+
+    Among sets visited equally often, as happens when each is visited once, the one nearest to all
+    draws comes first: the least mean number of columns in which it differs from them.
+    """
+    flat = states.reshape(-1, states.shape[2])
+    pattern = _count_in_groups(flat, groups)
+    _, first, member, visits = np.unique(
+        pattern, axis=0, return_index=True, return_inverse=True, return_counts=True
+    )
+    member = member.ravel()
+    order = np.lexsort((first, _mean_distance(pattern)[first].round(9), -visits))
+    place = np.empty_like(order)
+    place[order] = np.arange(order.size)
+    member = place[member]
+    return VisitedSets(
+        flat[_typical_draws(flat, member)], visits[order], member.reshape(states.shape[:2])
+    )
+
+
+def _count_in_groups(flat, groups) -> NDArray[np.uint16]:
+    """Count the chosen columns of each group; each other column is one by itself."""
+    alone = np.ones(flat.shape[1], dtype=bool)
+    for members in groups:
+        alone[members] = False
+    counts = [flat[:, members].sum(axis=1, dtype=np.uint16) for members in groups]
+    return np.column_stack([flat[:, alone].astype(np.uint16), *counts])
+
+
+def _mean_distance(pattern) -> NDArray[np.float64]:
+    """Mean over all draws of the number of columns in which each one differs from them."""
+    distance = np.zeros(len(pattern))
+    for counts in pattern.T.astype(np.int64):
+        values, where = np.unique(counts, return_inverse=True)
+        share = np.bincount(where) / where.size
+        distance += (np.abs(values[:, None] - values) @ share)[where]
+    return distance
+
+
+def _typical_draws(flat, member) -> NDArray[np.int64]:
+    """For each set the draw whose exact columns are visited most, and are most probable."""
+    _, exact, times = np.unique(
+        np.packbits(flat, axis=1), axis=0, return_inverse=True, return_counts=True
+    )
+    probability = flat @ flat.mean(axis=0)
+    order = np.lexsort((-probability.round(9), -times[exact.ravel()], member))
+    _, first = np.unique(member[order], return_index=True)
+    return order[first]
+
+
+def choose_columns(
+    choose: Any,
+    sets: VisitedSets,
+    inclusion: NDArray[np.float64],
+    error: NDArray[np.float64],
+    labels: NDArray,
+) -> tuple[NDArray[np.int64], str]:
+    """Return the chosen columns J, ascending, and in words how they were chosen.
+
+    Parameters
+    ----------
+    choose : str or sequence
+        A rule, or the user's own columns.
+    sets : VisitedSets
+    inclusion : array (basis,)
+    error : array (set,)
+        Mean error of each set's draws.
+    labels : array (basis,)
+    """
+    if not isinstance(choose, str):
+        return _own_columns(choose, labels), "given"
+    if choose == "most visited":
+        return np.flatnonzero(sets.states[0]), choose
+    if choose == "median probability":
+        return np.flatnonzero(inclusion > 0.5), choose
+    if choose == "lowest error":
+        if not np.isfinite(error).any():
+            raise ValueError(
+                "choose='lowest error' needs the draws' errors: neither Y nor bid_mse is stored."
+            )
+        return np.flatnonzero(sets.states[np.nanargmin(error)]), choose
+    raise ValueError(
+        f"choose must be one of {', '.join(map(repr, RULES))} or a list of columns, got {choose!r}."
+    )
+
+
+def _own_columns(choose: Sequence, labels: NDArray) -> NDArray[np.int64]:
+    """Find the user's own columns: labels, positions where no label fits, or a boolean mask."""
+    given = np.asarray(choose)
+    if given.dtype == bool:
+        if given.shape != labels.shape:
+            raise ValueError(f"choose is a mask of length {given.size} for {labels.size} columns.")
+        return np.flatnonzero(given)
+    places = {label: place for place, label in enumerate(labels.tolist())}
+    if all(item in places for item in given.tolist()):
+        found = [places[item] for item in given.tolist()]
+    elif given.dtype.kind in "iu" and labels.dtype.kind not in "iu":
+        outside = given[(given < 0) | (given >= labels.size)]
+        if outside.size:
+            raise ValueError(f"choose has position {outside[0]}, there are {labels.size} columns.")
+        found = given.tolist()
+    else:
+        missing = [item for item in given.tolist() if item not in places]
+        raise ValueError(f"choose has columns that are not in the data: {missing}.")
+    if len(set(found)) < len(found):
+        raise ValueError("choose names a column twice.")
+    return np.sort(np.array(found, dtype=np.int64))

@@ -1,0 +1,155 @@
+"""Stopping `pm.sample` when the error and the number of columns are stationary."""
+
+import multiprocessing
+import warnings
+
+import numpy as np
+
+from pymc_bid.results.convergence import effective_size, r_hat
+
+WATCHED = ("bid_mse", "bid_K")
+# What PyMC calls the processes of its chains, all of which exist before the first draw.
+_WORKER = "worker_chain_"
+
+
+class StopWhenStationary:
+    """Callback for `pm.sample`: end sampling when error and K agree across chains.
+
+    Every `every` draws, tuning aside, R-hat and ESS of the mean squared error and of K are computed
+    over all chains. When R-hat is at most `r_hat` and ESS at least `ess`, sampling ends, and
+    `pm.sample` returns the draws so far as if they had been asked for: `draws` is then an upper
+    limit. A K that is the same in all chains and draws counts as stationary.
+
+    What PyMC lets a callback do depends on how the chains run:
+
+    * all at once (`cores` at least `chains`): as said.
+    * several at a time, the others waiting (`1 < cores < chains`): PyMC can only end all of them,
+      and keeps the same number of draws of each. Sampling ends once that loses no chain, which is
+      late, and a warning says so.
+    * one after the other (`cores=1`): the first chain ends when its two halves agree, the others
+      after as many draws. Whether the chains agree is for `bid.check_convergence` to say.
+
+    PyMC reserves memory for all `draws`: with a large Y leave it out by `var_names`.
+
+    Parameters
+    ----------
+    every : int
+        Draws between checks.
+    minimum : int
+        Draws of each chain before the first check.
+    r_hat : float
+    ess : float
+        Over all chains together.
+
+    Attributes
+    ----------
+    stopped_at : int or None
+        Draws of each chain when sampling was ended; None if it ran to its end.
+
+    Examples
+    --------
+    >>> rule = bid.StopWhenStationary()
+    >>> with bid.gbt(A):  # doctest: +SKIP
+    ...     idata = pm.sample(draws=20_000, cores=4, callback=rule)
+    """
+
+    def __init__(
+        self, *, every: int = 100, minimum: int = 200, r_hat: float = 1.01, ess: float = 400
+    ):
+        for name, value in (("every", every), ("minimum", minimum)):
+            if isinstance(value, bool) or int(value) != value or value < 1:
+                raise ValueError(f"{name} must be a positive integer, got {value!r}.")
+        if not r_hat > 1:
+            raise ValueError(f"r_hat must be above 1, got {r_hat!r}.")
+        self.every = int(every)
+        self.minimum = max(int(minimum), 8)
+        self.r_hat = float(r_hat)
+        self.ess = float(ess)
+        self._start()
+
+    def _start(self):
+        self.stopped_at: int | None = None
+        self._seen: dict[int, list[tuple[float, ...]]] = {}
+        self._finished: set[int] = set()
+        self._checked = 0
+        self._warned = False
+        self._workers = sum(
+            process.name.startswith(_WORKER) for process in multiprocessing.active_children()
+        )
+
+    def __call__(self, trace, draw):
+        """Take note of a draw; end sampling if it is the last one needed."""
+        if not self._seen or (draw.draw_idx == 0 and draw.chain in self._seen):
+            self._start()
+        series = self._seen.setdefault(draw.chain, [])
+        if draw.tuning:
+            return
+        series.append(_watched(draw.stats))
+        if draw.is_last:
+            self._finished.add(draw.chain)
+        if self._workers > 0:
+            self._end_all_if_stationary()
+        else:
+            self._end_one_if_stationary(draw.chain)
+
+    def _end_all_if_stationary(self):
+        waiting = len(self._seen) < self._workers
+        if waiting:
+            if self._finished and not self._warned:
+                self._warned = True
+                warnings.warn(
+                    "Some chains wait until others have ended, so sampling can't be stopped early "
+                    "for all of them; use cores=chains.",
+                    UserWarning,
+                    stacklevel=3,
+                )
+            return
+        lengths = np.array([len(series) for series in self._seen.values()])
+        shortest = lengths.min()
+        if shortest < self.minimum or shortest < self._checked + self.every:
+            return
+        self._checked = shortest
+        # PyMC keeps the chains for which chains × draws is largest; none must be lost.
+        kept = np.sort(lengths) * np.arange(lengths.size, 0, -1)
+        if kept.argmax() == 0 and self._stationary(
+            np.array([series[:shortest] for series in self._seen.values()])
+        ):
+            self.stopped_at = int(shortest)
+            # PyMC's own way to end sampling from a callback; it returns the draws so far.
+            raise KeyboardInterrupt
+
+    def _end_one_if_stationary(self, chain):
+        length = len(self._seen[chain])
+        if len(self._seen) == 1:
+            if length < max(self.minimum, self._checked + self.every):
+                return
+            self._checked = length
+            half = length // 2
+            series = np.array(self._seen[chain])
+            if self._stationary(np.stack([series[:half], series[-half:]])):
+                self.stopped_at = length
+                raise KeyboardInterrupt
+        elif length == self.stopped_at:
+            raise KeyboardInterrupt
+
+    def _stationary(self, values) -> bool:
+        """Whether each of the watched numbers, (chain, draw, number), is stationary."""
+        for number in range(values.shape[2]):
+            series = values[:, :, number]
+            if np.ptp(series) == 0:
+                continue
+            # Not "above the limit": R-hat may be nan or infinite.
+            if not (r_hat(series) <= self.r_hat and effective_size(series) >= self.ess):
+                return False
+        return True
+
+
+def _watched(statistics) -> tuple[float, ...]:
+    merged = {name: value for step in statistics for name, value in step.items()}
+    missing = [name for name in WATCHED if name not in merged]
+    if missing:
+        raise ValueError(
+            f"StopWhenStationary needs {', '.join(missing)} in the sampler's statistics: the state "
+            "vector and the weights must be drawn by the steps of pymc_bid."
+        )
+    return tuple(float(np.asarray(merged[name]).item()) for name in WATCHED)

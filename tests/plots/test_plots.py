@@ -1,0 +1,159 @@
+"""Every picture is made, on the axes given, and its labels do not overlap."""
+
+import ast
+import warnings
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+
+import pymc_bid as bid
+from tests.results.cases import make_draws
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    yield
+    plt.close("all")
+
+
+def decomposition(columns, chosen, draws=4):
+    rng = np.random.default_rng(0)
+    data = rng.normal(size=(30, columns))
+    labels = [f"sample number {column:04d}" for column in range(columns)]
+    sets = [rng.permutation(columns)[:chosen]] * 2
+    idata = make_draws(data, sets, draws=draws, labels=labels)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return idata, bid.decompose(idata, data), data
+
+
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param(24, marks=pytest.mark.slow),
+        48,
+        254,
+        pytest.param(1000, marks=pytest.mark.slow),
+    ],
+)
+def sized(request):
+    return decomposition(request.param, request.param // 4 if request.param < 100 else 12)
+
+
+@pytest.fixture(scope="module")
+def small():
+    return decomposition(8, 3, draws=30)
+
+
+def overlapping(figure):
+    """Pairs of neighbouring tick labels that overlap as drawn."""
+    figure.canvas.draw()
+    found = []
+    for axes in figure.axes:
+        for axis in (axes.xaxis, axes.yaxis):
+            labels = [label for label in axis.get_ticklabels() if label.get_text()]
+            boxes = [label.get_window_extent() for label in labels]
+            pairs = zip(boxes[:-1], boxes[1:], labels[1:], strict=True)
+            found += [label.get_text() for left, right, label in pairs if left.overlaps(right)]
+    return found
+
+
+def test_labels_do_not_overlap(sized):
+    _, result, data = sized
+    for axes in (
+        bid.plot_inclusion(result),
+        bid.plot_decomposition(result, data),
+        bid.plot_weights(result),
+    ):
+        assert overlapping(np.ravel(axes)[0].figure) == []
+
+
+def test_all_columns_are_named_where_they_fit():
+    _, result, _ = decomposition(48, 12)
+    names = [label.get_text() for label in bid.plot_inclusion(result).get_xticklabels()]
+    assert names == result.inclusion.index.tolist()
+
+
+def test_the_chosen_columns_are_named_where_not_all_fit():
+    _, result, data = decomposition(254, 3)
+    shown = {
+        label.get_text() for label in bid.plot_decomposition(result, data)[0].get_xticklabels()
+    }
+    assert shown and shown <= set(result.columns)
+
+
+def test_bars_are_the_probabilities(small):
+    idata, result, _ = small
+    for source in (idata, result):
+        axes = bid.plot_inclusion(source)
+        heights = np.zeros(8)
+        for bar in axes.patches:
+            heights[round(bar.get_x() + bar.get_width() / 2)] = bar.get_height()
+        np.testing.assert_allclose(heights, result.inclusion["inclusion"])
+
+
+def test_lines_are_the_draws(small):
+    idata, result, _ = small
+    over, distribution = bid.plot_size(idata)
+    assert len(over.lines) == 2
+    np.testing.assert_array_equal(over.lines[0].get_ydata(), result.data["K"][0])
+    assert sum(bar.get_width() for bar in distribution.patches) == pytest.approx(1)
+    lines = bid.plot_error(result).lines
+    np.testing.assert_array_equal(lines[0].get_ydata(), result.error_before[0])
+    np.testing.assert_array_equal(lines[-1].get_ydata(), result.error_after[-1])
+    reported = bid.plot_error(idata).lines
+    np.testing.assert_allclose(reported[0].get_ydata(), result.error_before[0])
+    series = bid.autocorrelation(idata, lags=9)
+    for source in (idata, series):
+        line = bid.plot_autocorrelation(source, lags=9).lines[0]
+        np.testing.assert_allclose(line.get_ydata(), series)
+
+
+def test_maps_are_the_matrices(small):
+    _, result, data = small
+    maps = [axes.images[0].get_array() for axes in bid.plot_decomposition(result, data)]
+    np.testing.assert_allclose(maps[0], data)
+    np.testing.assert_allclose(maps[1] + maps[2], data)
+    maps = [axes.images[0].get_array() for axes in bid.plot_weights(result)]
+    np.testing.assert_allclose(maps[0], result.W)
+    np.testing.assert_allclose(maps[1], result.W_sd)
+
+
+def test_axes_given_are_the_axes_used(small):
+    idata, result, data = small
+    calls = [
+        (1, lambda axes: bid.plot_inclusion(result, ax=axes[0])),
+        (2, lambda axes: bid.plot_size(result, axes=axes)),
+        (1, lambda axes: bid.plot_error(result, ax=axes[0])),
+        (1, lambda axes: bid.plot_autocorrelation(idata, ax=axes[0], lags=5)),
+        (3, lambda axes: bid.plot_decomposition(result, data, axes=axes)),
+        (2, lambda axes: bid.plot_weights(result, axes=axes)),
+    ]
+    for number, call in calls:
+        _, axes = plt.subplots(1, number, squeeze=False)
+        returned = np.ravel(call(axes[0]))
+        assert all(mine is given for mine, given in zip(returned, axes[0], strict=True))
+    with pytest.raises(ValueError, match="needs 2 axes, got 1"):
+        bid.plot_size(result, axes=axes[0][:1])
+
+
+def test_what_is_missing_is_named(small):
+    _, result, data = small
+    with pytest.raises(ValueError, match="A has shape"):
+        bid.plot_decomposition(result, data[:, :5])
+    with pytest.raises(ValueError, match="bid_mse"):
+        bid.plot_error({"posterior": result.to_xarray()})
+
+
+def test_matplotlib_is_imported_inside_functions_only():
+    # Not by looking at sys.modules: older versions of ArviZ import it themselves.
+    for path in Path(bid.__file__).parent.rglob("*.py"):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                names = [getattr(node, "module", None) or "", *(alias.name for alias in node.names)]
+                assert not any(name.startswith("matplotlib") for name in names), path
