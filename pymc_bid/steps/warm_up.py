@@ -89,6 +89,11 @@ class Scout:
             self.bounds = Bounds.unknown(size, targets)
         if self.iteration == 0:
             self.noise_variance = max(mean_square, floor)
+            if not fixed_size and own.targets.max() >= 0:
+                # With the identity, a state of most columns is the foot of another hill, that of
+                # all columns: where none is interpolated, nothing is known about the noise.
+                self.state = np.zeros_like(chain.state) if self.cycles % 2 == 0 else chain.state
+                self.state = self.state.copy()
         problem = (data.gram, data.cross, data.squares, prior, own)
         if self.iteration % LOOK == 0:
             self.look_at_bounds(problem, log_prior_odds, data.basis is data.target)
