@@ -18,6 +18,8 @@ CASES = [
     for scheme in ("paper", "collapsed")
     for identity in (False, True)
 ]
+# Every pair of values of two factors.
+PAIRWISE = [case for case in CASES if sum(map(bool, (case[0] == "gbt", case[1], case[3]))) % 2 == 0]
 
 
 class SimulateTarget(BlockedStep):
@@ -113,7 +115,7 @@ def check(name, k, scheme, identity, draws):
     assert_means_agree(summaries(chain, pool), summaries(prior, pool), alpha=1e-5, label=label)
 
 
-@pytest.mark.parametrize(("name", "k", "scheme", "identity"), CASES)
+@pytest.mark.parametrize(("name", "k", "scheme", "identity"), PAIRWISE)
 def test_steps_and_simulated_data_leave_the_prior_alone(name, k, scheme, identity):
     check(name, k, scheme, identity, draws=2_500)
 

@@ -1,4 +1,4 @@
-"""Make the pictures of docs/results.md; run `python docs/make_pictures.py` from the root.
+"""Make the pictures of docs/results.md; run `python -m docs.pictures.results` from the root.
 
 Every picture is made from data with a known answer, so anyone can make it again.
 """
