@@ -24,6 +24,10 @@ def sample(model, draws=20):
         )["posterior"]
 
 
+def with_identity(data, k):
+    return bid.gbt(data, k=k, identity=True)
+
+
 def assert_sane(draws, bounds=(-1.0, 1.0)):
     for name, values in draws.items():
         assert np.isfinite(values).all(), name
@@ -205,7 +209,7 @@ READ_ONLY.setflags(write=False)
     ],
 )
 @pytest.mark.parametrize("k", [None, 1])
-@pytest.mark.parametrize("constructor", [bid.gbt, bid.gbtn])
+@pytest.mark.parametrize("constructor", [bid.gbt, bid.gbtn, with_identity])
 def test_unusual_matrices_are_decomposed_and_never_written(constructor, k, data):
     before = data.copy()
     assert_sane(run_points(constructor(data, k=k), draws=110))
@@ -216,3 +220,32 @@ def test_prior_predictive_draws_work():
     with bid.gbtn(A, pool=A[:, :2]):
         prior = pm.sample_prior_predictive(draws=5, random_seed=0)
     assert prior["prior_predictive"]["A"].shape == (1, 5, 8, 4)
+
+
+def test_prior_predictive_draws_with_the_identity_are_decompositions_of_themselves():
+    with bid.gbt(np.zeros((200, 4)), k=2, identity=True, own_mean=5.0):
+        prior = pm.sample_prior_predictive(draws=20, random_seed=0)
+    drawn = {name: np.asarray(prior["prior"][name])[0] for name in ("r", "Y", "sigma2", "omega2")}
+    for draw, matrix in enumerate(np.asarray(prior["prior_predictive"]["A"])[0]):
+        chosen = drawn["r"][draw] == 1
+        deviation = (matrix[:, chosen] - 5.0) / np.sqrt(drawn["omega2"][draw, chosen])
+        fitted = matrix[:, chosen] @ drawn["Y"][draw][chosen][:, ~chosen]
+        error = (matrix[:, ~chosen] - fitted) / np.sqrt(drawn["sigma2"][draw])
+        # 400 standard normal numbers each.
+        for standard in (deviation, error):
+            assert abs(standard.mean()) < 0.3
+            assert 0.7 < standard.std() < 1.3
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"pool": A}, "leave out pool"),
+        ({"own_mean": np.zeros(3)}, "own_mean has shape"),
+        ({"alpha_omega": 0.0}, "alpha_omega"),
+        ({"beta_omega": -1.0}, "beta_omega"),
+    ],
+)
+def test_bad_options_of_the_identity_are_refused_by_name(options, message):
+    with pytest.raises(ValueError, match=message):
+        bid.gbt(A, identity=True, **options)
