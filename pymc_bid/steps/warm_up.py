@@ -1,6 +1,7 @@
 """Warm-up of the state vector: a scout that searches ahead of the chain while it tunes."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,10 @@ CYCLE = 100
 """Iterations from the highest temperature to 1."""
 FIRST_CYCLE = 25
 """The same for the first cycle, during which the chain waits."""
+LOCAL_CYCLE, LOCAL_TEMPERATURE = 50, 5.0
+"""Length and highest temperature of a cycle around the chain's state."""
+MOVES_WITH_IDENTITY = 3
+"""Moves of the scout for each of the chain's, which are the dear ones in that model."""
 LOOK = 10
 """Iterations between two looks at the bounds."""
 FEWEST_SWAPS = 10
@@ -28,6 +33,16 @@ class Chain:
     state: NDArray[np.int64]
     weights: NDArray[np.float64]
     noise_variance: float
+
+
+class Cycle(NamedTuple):
+    """One search of the scout."""
+
+    start: str
+    """"scout": where it is, "chain": where the chain is, "nothing": from no columns."""
+    temperature: float
+    """The highest one."""
+    length: int
 
 
 @dataclass
@@ -79,7 +94,16 @@ class Scout:
         log_prior_odds: NDArray[np.float64],
         fixed_size: bool,
     ) -> bool:
-        """Move the scout once; return whether it ended a cycle and the chain was moved to it."""
+        """Move the scout; return whether it ended a cycle and the chain was moved to it."""
+        problem = (data.gram, data.cross, data.squares, prior, own)
+        has_own = own.targets.max() >= 0
+        moved = False
+        for _ in range(MOVES_WITH_IDENTITY if has_own else 1):
+            moved |= self._move(rng, chain, data, problem, log_prior_odds, fixed_size)
+        return moved
+
+    def _move(self, rng, chain, data, problem, log_prior_odds, fixed_size) -> bool:
+        own = problem[-1]
         size, targets = data.cross.shape
         mean_square = data.squares.sum() / data.entries
         # Data that can be fitted exactly have no other end of a falling variance.
@@ -87,25 +111,24 @@ class Scout:
         if self.state is None:
             self.state = chain.state.copy()
             self.bounds = Bounds.unknown(size, targets)
+        cycle = self._cycle(targets, own.targets.max() >= 0)
         if self.iteration == 0:
             self.noise_variance = max(mean_square, floor)
-            if not fixed_size and own.targets.max() >= 0:
-                # With the identity, a state of most columns is the foot of another hill, that of
-                # all columns: where none is interpolated, nothing is known about the noise.
-                self.state = np.zeros_like(chain.state) if self.cycles % 2 == 0 else chain.state
-                self.state = self.state.copy()
-        problem = (data.gram, data.cross, data.squares, prior, own)
+            if cycle.start == "chain":
+                self.state = chain.state.copy()
+                self.noise_variance = max(chain.noise_variance, floor)
+            elif cycle.start == "nothing" and not fixed_size:
+                self.state = np.zeros_like(chain.state)
         if self.iteration % LOOK == 0:
             self.look_at_bounds(problem, log_prior_odds, data.basis is data.target)
-        length = CYCLE if self.cycles else FIRST_CYCLE
-        temperature = max(1.0, targets / 10) ** (1 - (self.iteration + 1) / length)
+        temperature = cycle.temperature ** (1 - (self.iteration + 1) / cycle.length)
         swaps = max(FEWEST_SWAPS, int(self.state.sum()))
         fitted, _ = scout_step(
             *(rng, self.state, self.noise_variance, problem, log_prior_odds + self.bounds.relief),
             *(temperature, floor, not fixed_size, swaps),
         )
         self.noise_variance = max(fitted * self.bounds.excess, floor)
-        self.iteration = (self.iteration + 1) % length
+        self.iteration = (self.iteration + 1) % cycle.length
         if self.iteration > 0:
             return False
         self.cycles += 1
@@ -124,6 +147,18 @@ class Scout:
         chain.state, chain.weights = self.state.copy(), weights
         chain.noise_variance = noise_variance
         return True
+
+    def _cycle(self, targets: int, has_own: bool) -> Cycle:
+        """Return where the present cycle starts, how hot, and how long it is."""
+        if not has_own:
+            length = CYCLE if self.cycles else FIRST_CYCLE
+            return Cycle("scout", max(1.0, targets / 10), length)
+        # With the identity, a state of most columns is the foot of another hill, that of all
+        # columns: where none is interpolated, nothing is known about the noise. So a search starts
+        # from no columns. Every other one looks for better states near the chain's.
+        if self.cycles % 2 == 0:
+            return Cycle("nothing", max(1.0, targets / 3), CYCLE if self.cycles else FIRST_CYCLE)
+        return Cycle("chain", LOCAL_TEMPERATURE, LOCAL_CYCLE)
 
     def look_at_bounds(
         self, problem: tuple, log_prior_odds: NDArray[np.float64], pool_is_target: bool
