@@ -25,12 +25,12 @@ from pymc_bid.kernels.tableau import (
 
 
 @part()
-def tempered_flips(rng, state, gram, noise_variance, prior, own, surrogate, temperature):
+def tempered_flips(rng, state, model, surrogate, temperature):
     """Draw the state of each column given the others, at a temperature; return how many changed."""
     changed = 0
     for row in range(state.shape[0]):
         active = state[row] == 1
-        log_odds = log_odds_in(state, row, gram, noise_variance, prior, own, surrogate)
+        log_odds = log_odds_in(state, row, model, surrogate)
         uniform = rng.random()
         enter = log_odds > temperature * (np.log(uniform) - np.log1p(-uniform))
         if enter != active:
@@ -64,16 +64,7 @@ def draw_tempered(rng, affinity, temperature):
 
 @part()
 def tempered_swaps_with_own(
-    rng,
-    state,
-    gram,
-    noise_variance,
-    prior,
-    own,
-    log_prior_odds,
-    surrogate,
-    temperature,
-    number_of_swaps,
+    rng, state, model, log_prior_odds, surrogate, temperature, number_of_swaps
 ):
     """Take a random column out and draw the one that goes in, each with its target.
 
@@ -94,7 +85,7 @@ def tempered_swaps_with_own(
         for row in range(number_of_columns):
             affinity[row] = -np.inf
             if state[row] == 0 and np.isfinite(log_prior_odds[row]):
-                affinity[row] = log_odds_in(state, row, gram, noise_variance, prior, own, surrogate)
+                affinity[row] = log_odds_in(state, row, model, surrogate)
         entering = draw_tempered(rng, affinity, temperature)
         pivot_surrogate(surrogate, entering)
         state[entering] = 1
@@ -192,24 +183,14 @@ def scout_step(
         How many flips and swaps happened.
     """
     gram, cross, squares, prior, own = problem
+    model = (gram, noise_variance, prior, own)
     surrogate = build_surrogate(state, gram, cross, noise_variance, prior, log_prior_odds)
     changed = 0
     if flips:
-        changed += tempered_flips(
-            rng, state, gram, noise_variance, prior, own, surrogate, temperature
-        )
+        changed += tempered_flips(rng, state, model, surrogate, temperature)
     if own[0].max() >= 0:
         changed += tempered_swaps_with_own(
-            rng,
-            state,
-            gram,
-            noise_variance,
-            prior,
-            own,
-            log_prior_odds,
-            surrogate,
-            temperature,
-            number_of_swaps,
+            rng, state, model, log_prior_odds, surrogate, temperature, number_of_swaps
         )
     else:
         changed += tempered_swaps(

@@ -84,6 +84,7 @@ def collapsed_flips(
     number_of_columns, number_of_targets = weights.shape
     _, precision, _, _ = prior
     own_targets, own_densities, _ = own
+    model = (gram, noise_variance, prior, own)
     interpolated = interpolated_targets(state, own, number_of_targets)
     largest = largest_size(companion_sizes)
     members = np.empty(number_of_columns, np.int64)
@@ -153,19 +154,7 @@ def collapsed_flips(
         if own_target >= 0:
             # Weights are drawn for a column that is in, in case that it goes out.
             log_weight, number = log_column_weight(
-                rng,
-                active,
-                row,
-                row,
-                -1,
-                state,
-                weights,
-                gram,
-                noise_variance,
-                prior,
-                own,
-                members,
-                values,
+                rng, active, row, row, -1, state, weights, model, members, values
             )
             log_odds += own_densities[row] - log_weight
         if forced:

@@ -141,6 +141,7 @@ def collapsed_swaps(
     number_of_columns, number_of_targets = weights.shape
     _, precision, _, _ = prior
     own_targets, own_densities, _ = own
+    model = (gram, noise_variance, prior, own)
     interpolated = interpolated_targets(state, own, number_of_targets)
     largest = largest_size(companion_sizes)
     members = np.empty(number_of_columns, np.int64)
@@ -256,36 +257,12 @@ def collapsed_swaps(
         log_odds_entering -= log_prior_mass(entering, prior, interpolated)
         if own_targets[entering] >= 0:
             log_weight, _ = log_column_weight(
-                rng,
-                False,
-                entering,
-                -1,
-                -1,
-                state,
-                weights,
-                gram,
-                noise_variance,
-                prior,
-                own,
-                members,
-                values,
+                rng, False, entering, -1, -1, state, weights, model, members, values
             )
             log_odds_entering += own_densities[entering] - log_weight
         if own_targets[leaving] >= 0:
             log_weight, number = log_column_weight(
-                rng,
-                True,
-                leaving,
-                leaving,
-                entering,
-                state,
-                weights,
-                gram,
-                noise_variance,
-                prior,
-                own,
-                members,
-                values,
+                rng, True, leaving, leaving, entering, state, weights, model, members, values
             )
             log_odds_leaving += own_densities[leaving] - log_weight
         # The masses are the dear part, and can only lower the odds.

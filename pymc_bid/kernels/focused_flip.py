@@ -52,10 +52,11 @@ def focused_flips(
         Number of visits that could change a state, and of those that did.
     """
     number_of_columns = state.shape[0]
+    model = (gram, noise_variance, prior, own)
     surrogate = build_surrogate(state, gram, cross, noise_variance, prior, log_prior_odds)
     log_odds = np.empty(number_of_columns)
     for row in range(number_of_columns):
-        log_odds[row] = log_odds_in(state, row, gram, noise_variance, prior, own, surrogate)
+        log_odds[row] = log_odds_in(state, row, model, surrogate)
     column = np.empty(1, np.int64)
     tried = 0
     accepted = 0
@@ -82,7 +83,5 @@ def focused_flips(
             if changes > 0:
                 pivot_surrogate(surrogate, row)
                 for other in range(number_of_columns):
-                    log_odds[other] = log_odds_in(
-                        state, other, gram, noise_variance, prior, own, surrogate
-                    )
+                    log_odds[other] = log_odds_in(state, other, model, surrogate)
     return tried, accepted

@@ -38,19 +38,7 @@ def interpolated_targets(state, own, number_of_targets):
 
 @part()
 def log_column_weight(
-    rng,
-    drawing,
-    column,
-    leaving,
-    entering,
-    state,
-    weights,
-    gram,
-    noise_variance,
-    prior,
-    own,
-    members,
-    values,
+    rng, drawing, column, leaving, entering, state, weights, model, members, values
 ):
     r"""Return :math:`\log w(y)` of a column as a target, of its weights or of new ones.
 
@@ -63,8 +51,10 @@ def log_column_weight(
         The column, whose own target is meant.
     leaving, entering : int
         Columns that count as out and in whatever their state, -1 for none.
-    state, weights, gram, noise_variance, prior, own
+    state, weights
         As in `pymc_bid.kernels.collapsed_flip.collapsed_flips`; nothing is changed.
+    model : tuple
+        `(gram, noise_variance, prior, own)`, all as there.
     members : (N,) int array
         Receives the columns :math:`J` that the weights belong to.
     values : (N,) array
@@ -76,6 +66,7 @@ def log_column_weight(
     number : int
         How many columns and weights there are.
     """
+    gram, noise_variance, prior, own = model
     targets, _, number_of_rows = own
     target = targets[column]
     number = 0

@@ -24,7 +24,8 @@ This is a surrogate: it shows the way during warm-up and, afterwards, where to l
 (`pymc_bid.kernels.focused_flip`), but never decides. Everywhere below `surrogate` is the tuple of
 the tableau, the part of the sum that depends on the prior alone (N, L), its sum with the logit (N,)
 and, as an array of one number, the log determinant of the precision matrix of the active columns;
-`prior` and `own` are as in `pymc_bid.kernels.collapsed_flip.collapsed_flips`.
+`model` is the tuple `(gram, noise_variance, prior, own)`, all as in
+`pymc_bid.kernels.collapsed_flip.collapsed_flips`.
 """
 
 import numpy as np
@@ -98,13 +99,14 @@ def squared_norm(tableau, row):
 
 
 @part()
-def log_own_evidence(state, row, gram, noise_variance, prior, own, surrogate):
+def log_own_evidence(state, row, model, surrogate):
     r"""Return the log evidence of a column as a target, given the other active columns.
 
     .. math:: \log E_k = \sum_{j \in J \setminus k} \bigl[ \text{constant}_j
         + \tfrac12 h_j \hat y_j \bigr] - \tfrac12 \log |\Lambda| - \tfrac12 |a_k|^2 / \sigma^2
         - \tfrac{M}{2} \log \sigma^2, \qquad h = B^\top a_k / \sigma^2 + \tau \mu
     """
+    gram, noise_variance, prior, own = model
     mean, precision, _, _ = prior
     targets, _, number_of_rows = own
     tableau, constants, _, log_determinant = surrogate
@@ -129,10 +131,10 @@ def log_own_evidence(state, row, gram, noise_variance, prior, own, surrogate):
 
 
 @part()
-def log_odds_in(state, row, gram, noise_variance, prior, own, surrogate):
+def log_odds_in(state, row, model, surrogate):
     """Return the log odds of a column being in against out, given all other columns."""
     tableau, constants, totals, _ = surrogate
-    targets, own_densities, _ = own
+    targets, own_densities, _ = model[3]
     number_of_columns = state.shape[0]
     number_of_targets = tableau.shape[1] - number_of_columns
     diagonal = tableau[row, row]
@@ -146,7 +148,7 @@ def log_odds_in(state, row, gram, noise_variance, prior, own, surrogate):
             log_odds -= constants[row, target] + 0.5 * (value * value / diagonal - log_precision)
     if targets[row] >= 0:
         log_odds += own_densities[row]
-        log_odds -= log_own_evidence(state, row, gram, noise_variance, prior, own, surrogate)
+        log_odds -= log_own_evidence(state, row, model, surrogate)
     return log_odds
 
 

@@ -12,10 +12,11 @@ from tests.kernels.test_own_column import own_log_density, small_matrix
 
 @njit
 def every_log_odds(state, gram, cross, noise_variance, prior, own, log_prior_odds):
+    model = (gram, noise_variance, prior, own)
     surrogate = build_surrogate(state, gram, cross, noise_variance, prior, log_prior_odds)
     log_odds = np.empty(state.shape[0])
     for row in range(state.shape[0]):
-        log_odds[row] = log_odds_in(state, row, gram, noise_variance, prior, own, surrogate)
+        log_odds[row] = log_odds_in(state, row, model, surrogate)
     return log_odds
 
 
