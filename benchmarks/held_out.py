@@ -59,9 +59,9 @@ def measure(name: str, folds: int, draws: int, tune: int, seed: int) -> str:
             result = bid.decompose(idata, known, model=model, ci_prob=0.95)
         prediction = result.transform(hidden)
         others = np.setdiff1d(np.arange(data.shape[1]), result.positions)
-        inside = (prediction.lower <= hidden) & (hidden <= prediction.upper)
-        covered.append(np.asarray(inside)[:, others].ravel())
-        error = np.asarray(prediction.mean)[:, others] - hidden[:, others]
+        inside = (prediction["lower"].values <= hidden) & (hidden <= prediction["upper"].values)
+        covered.append(inside[:, others].ravel())
+        error = prediction["mean"].values[:, others] - hidden[:, others]
         ours.append(np.sum(error**2) / hidden.size)
         theirs.append(scipy_error(known, hidden, len(result.positions), rng))
         sizes.append(len(result.positions))

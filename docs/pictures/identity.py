@@ -55,20 +55,19 @@ def picture_of_ranks(path: Path, draws: int) -> None:
     axis.axline((3, 3), slope=1, color="0.8", zorder=0)
     axis.set(xlabel="planted columns", ylabel="median of K", ylim=(0, 26))
     axis.set_title("120 × 24 matrices, noise 0.5", fontsize=10)
-    axis.legend(frameon=False, loc="center right")
+    axis.legend(frameon=False, loc="upper left", bbox_to_anchor=(0.0, 0.85))
     figure.savefig(path, dpi=110)
 
 
 def picture_of_sizes(path: Path, draws: int) -> None:
-    """Distribution of K as the noise grows."""
-    noises = (0.5, 1.5, 2.5)
+    """Distribution of K as the rows get more."""
     figure, axes = plt.subplots(1, 3, figsize=(9, 2.8), sharey=True, layout="constrained")
-    for axis, noise in zip(axes, noises, strict=True):
-        matrix = bid.datasets.make_planted(60, 15, 6, noise=noise, seed=4).A
+    for axis, rows in zip(axes, (10, 20, 40), strict=True):
+        matrix = bid.datasets.make_planted(rows, 12, 4, noise=1.0, seed=4).A
         sizes = sample(matrix, draws, identity=True)["K"]
         values, counts = np.unique(sizes, return_counts=True)
-        axis.bar(values, counts / counts.sum(), color=[ACCENT if v == 6 else INK for v in values])
-        axis.set(xlabel="K", xticks=range(0, 16, 3), xlim=(-0.8, 15.8), title=f"noise {noise}")
+        axis.bar(values, counts / counts.sum(), color=[ACCENT if v == 4 else INK for v in values])
+        axis.set(xlabel="K", xticks=range(0, 13, 2), xlim=(-0.8, 12.8), title=f"{rows} rows")
     axes[0].set_ylabel("probability")
     figure.savefig(path, dpi=110)
 
@@ -78,7 +77,7 @@ def picture_of_copies(path: Path, draws: int) -> None:
     planted = bid.datasets.make_planted(90, 12, 4, noise=0.5, seed=2)
     first = planted.columns[0]
     noise = np.random.default_rng(3).normal(size=90)
-    copied = planted.A.assign(copy=planted.A[first] + 0.1 * noise)
+    copied = planted.A.assign(copy=planted.A[first] + 0.03 * noise)
     figure, axes = plt.subplots(1, 2, figsize=(9, 2.8), sharey=True, layout="constrained")
     for axis, matrix in zip(axes, (planted.A, copied), strict=True):
         inclusion = sample(matrix, draws, identity=True)["r"].mean(axis=0)
@@ -94,15 +93,16 @@ def picture_of_copies(path: Path, draws: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("pictures", nargs="*", help="ranks, sizes, copies; all if not given")
     parser.add_argument("--folder", default="docs/pictures")
     parser.add_argument("--draws", type=int, default=500)
     options = parser.parse_args()
     logging.getLogger("pymc").setLevel(logging.ERROR)
     warnings.filterwarnings("ignore")
     folder = Path(options.folder)
-    picture_of_ranks(folder / "ranks.png", options.draws)
-    picture_of_sizes(folder / "sizes.png", options.draws)
-    picture_of_copies(folder / "copies.png", options.draws)
+    makers = {"ranks": picture_of_ranks, "sizes": picture_of_sizes, "copies": picture_of_copies}
+    for name in options.pictures or makers:
+        makers[name](folder / f"{name}.png", options.draws)
 
 
 if __name__ == "__main__":
