@@ -17,7 +17,7 @@ CYCLE = 100
 FIRST_CYCLE = 25
 """The same for the first cycle, during which the chain waits."""
 LOCAL_CYCLE, LOCAL_TEMPERATURE = 50, 5.0
-"""Length and highest temperature of a cycle around the chain's state."""
+"""Length and highest temperature of a cycle around the chain's state, or from all columns."""
 MOVES_WITH_IDENTITY = 3
 """Moves of the scout for each of the chain's, which are the dear ones in that model."""
 LOOK = 10
@@ -39,7 +39,7 @@ class Cycle(NamedTuple):
     """One search of the scout."""
 
     start: str
-    """"scout": where it is, "chain": where the chain is, "nothing": from no columns."""
+    """"scout" (where it is), "chain" (where that is), "nothing" or "everything" (all columns)."""
     temperature: float
     """The highest one."""
     length: int
@@ -119,6 +119,9 @@ class Scout:
                 self.noise_variance = max(chain.noise_variance, floor)
             elif cycle.start == "nothing" and not fixed_size:
                 self.state = np.zeros_like(chain.state)
+            elif cycle.start == "everything" and not fixed_size:
+                self.state = np.ones_like(chain.state)
+                self.noise_variance = max(mean_square / 100, floor)
         if self.iteration % LOOK == 0:
             self.look_at_bounds(problem, log_prior_odds, data.basis is data.target)
         temperature = cycle.temperature ** (1 - (self.iteration + 1) / cycle.length)
@@ -153,12 +156,14 @@ class Scout:
         if not has_own:
             length = CYCLE if self.cycles else FIRST_CYCLE
             return Cycle("scout", max(1.0, targets / 10), length)
-        # With the identity, a state of most columns is the foot of another hill, that of all
-        # columns: where none is interpolated, nothing is known about the noise. So a search starts
-        # from no columns. Every other one looks for better states near the chain's.
-        if self.cycles % 2 == 0:
-            return Cycle("nothing", max(1.0, targets / 3), CYCLE if self.cycles else FIRST_CYCLE)
-        return Cycle("chain", LOCAL_TEMPERATURE, LOCAL_CYCLE)
+        # With the identity there are two hills to climb: one from no columns and a lot of noise,
+        # and one from all columns and hardly any, where columns go out that others give exactly.
+        # Every other search is for better states near the chain's.
+        if self.cycles % 2 == 1:
+            return Cycle("chain", LOCAL_TEMPERATURE, LOCAL_CYCLE)
+        if self.cycles % 4 == 2:
+            return Cycle("everything", LOCAL_TEMPERATURE, LOCAL_CYCLE)
+        return Cycle("nothing", max(1.0, targets / 3), CYCLE if self.cycles else FIRST_CYCLE)
 
     def look_at_bounds(
         self, problem: tuple, log_prior_odds: NDArray[np.float64], pool_is_target: bool
