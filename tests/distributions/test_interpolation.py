@@ -75,5 +75,5 @@ def test_a_state_that_is_no_state_is_refused():
 
 def test_scales_that_are_not_positive_are_refused():
     variable = bid.Interpolation.dist(STATE, WEIGHTS, -1.0, OMEGA, MEAN)
-    with pytest.raises(Exception, match="sigma, omega > 0"):
+    with pytest.raises(Exception, match="sigma"):
         pm.logp(variable, MEAN).eval()
