@@ -76,7 +76,7 @@ def best_columns(data: np.ndarray, k: int) -> np.ndarray | None:
     return first[_search(different.T @ different, multiplicity, k)]
 
 
-@numba.njit
+@numba.njit(cache=True)
 def _search(gram, multiplicity, k):
     """Walk through all subsets in order, with the residual Gram matrix of each beginning."""
     size = gram.shape[0]
