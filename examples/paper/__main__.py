@@ -11,7 +11,7 @@ import argparse
 import time
 from pathlib import Path
 
-from examples.paper.cells import NUMBERS, SAMPLERS, all_cells, matrix
+from examples.paper.cells import MODELS, NUMBERS, SAMPLERS, all_cells, matrix
 from examples.paper.figures import draw_figures
 from examples.paper.run import run_cell
 from examples.paper.table import tidy_table
@@ -21,6 +21,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition(";")[0])
     parser.add_argument("--quick", action="store_true", help="few cells, few iterations")
     parser.add_argument("--data", nargs="*", choices=NUMBERS, help="only these data sets")
+    parser.add_argument("--model", choices=MODELS, help="only this model")
     parser.add_argument("--sampler", choices=SAMPLERS, help="only this sampler")
     parser.add_argument("--folder", type=Path, help="for results; default: results, results-quick")
     parser.add_argument("--seed", type=int, default=1)
@@ -32,6 +33,7 @@ def main() -> None:
         cell
         for cell in all_cells(options.quick)
         if (options.data is None or cell.data in options.data)
+        and options.model in (None, cell.model)
         and options.sampler in (None, cell.sampler)
     ]
     started = time.perf_counter()

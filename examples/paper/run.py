@@ -42,7 +42,7 @@ def run_cell(cell: Cell, data: np.ndarray, settings: Settings, path: Path, seed:
             var_names=["r", "sigma2"],
             callback=recorder,
             bid_weights={"nu": settings.nu},
-            **{step: {"scheme": scheme, "warm_up": settings.warm_up}},
+            **{step: {"scheme": scheme}},
         )
     seconds = time.perf_counter() - started
     state = np.asarray(idata["posterior"]["r"], dtype=bool)
