@@ -28,6 +28,8 @@ def exchanged_columns(data: np.ndarray, columns: np.ndarray, passes: int = 20) -
     gram = data.T @ data
     scale = np.diag(gram)
     chosen = list(columns)
+    if np.linalg.matrix_rank(data[:, chosen]) == np.linalg.matrix_rank(data):
+        return columns  # nothing is left to explain, and comparing gains would compare rounding
     for _ in range(passes):
         changed = False
         for place, column in enumerate(list(chosen)):

@@ -1,6 +1,9 @@
 """The study runs, resumes, and writes what it measured."""
 
+import subprocess
 import sys
+import time
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -13,6 +16,7 @@ from examples.paper.cells import Cell, Settings, all_cells
 from examples.paper.recorder import mean_autocorrelation, mean_squared_error
 from examples.paper.run import most_visited
 from examples.paper.table import r_hat
+from tests.datasets.folder import FOLDER, needs_data
 
 PLANTED = bid.datasets.make_planted(rows=20, columns=6, rank=3, noise=0.3, seed=2).A
 # Real names, so that the printed figures are found; the matrix is the planted one.
@@ -135,3 +139,20 @@ def test_the_most_visited_set():
 def test_chains_that_stand_still_apart_have_an_infinite_r_hat():
     assert np.isinf(r_hat([[1, 1, 1, 1], [2, 2, 2, 2]]))
     assert np.isnan(r_hat([[1, 1, 1, 1], [1, 1, 1, 1]]))
+
+
+@pytest.mark.slow
+@needs_data
+def test_the_quick_version_takes_three_minutes_at_most(tmp_path, monkeypatch):
+    monkeypatch.setenv("PYMC_BID_DATA", str(FOLDER))
+    started = time.perf_counter()
+    subprocess.run(
+        [sys.executable, "-m", "examples.paper", "--quick", "--folder", str(tmp_path)],
+        check=True,
+        cwd=Path(__file__).parents[2],
+    )
+    assert time.perf_counter() - started < 180
+    table = pd.read_csv(tmp_path / "results.csv")
+    assert set(table.sampler) == {"paper", "paper_prior", "default"}
+    weights = table[table.quantity == "largest weight"]["value"]
+    assert (weights <= 1).all()
