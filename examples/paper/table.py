@@ -54,6 +54,7 @@ def quantities(results: dict[str, np.ndarray]):
     least = [effective_size(states[..., column]) for column in varying]
     yield -1, "ESS of r, worst column", min(least, default=np.nan)
     yield -1, "seconds", float(results["seconds"])
+    yield -1, "processor seconds", float(results["processor_seconds"])
 
 
 def r_hat(values: np.ndarray) -> float:
