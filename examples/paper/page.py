@@ -54,17 +54,25 @@ def number(value: float | None, digits: int = 4) -> str:
         return "–"
     if np.isinf(value):
         return "∞"
-    text = f"{value:.{digits}f}"
-    return text[1:] if text.startswith("0.") else text
+    # Adding zero turns the -0.0 of a small negative number into 0.0.
+    return re.sub(r"\b0(?=\.)", "", f"{round(value, digits) + 0.0:.{digits}f}")
 
 
-def spread(values: np.ndarray, digits: int = 4) -> str:
+def error_number(value: float, digits: int = 4) -> str:
+    """As `number`; an error that would look like zero and is not is told by its size."""
+    if 1e-12 < value < 0.5 * 10.0**-digits:
+        mantissa, exponent = f"{value:.0e}".split("e")
+        return f"{mantissa}e{int(exponent)}"
+    return number(value, digits)
+
+
+def spread(values: np.ndarray, digits: int = 4, text: Callable = number) -> str:
     """The smallest and the largest value, or one number if they look the same."""
     values = np.asarray(values, dtype=float)
     values = values[~np.isnan(values)]
     if values.size == 0:
         return "–"
-    least, most = number(values.min(), digits), number(values.max(), digits)
+    least, most = text(values.min(), digits), text(values.max(), digits)
     return least if least == most else f"{least} to {most}"
 
 
@@ -84,7 +92,10 @@ def error_table(results: Results, model: str) -> str:
                     f"{TITLES[data]}, {k}",
                     number(Cell(data, "gbt", k, "paper").printed, 3),
                     spread(results(theirs, DRAW), 3),
-                    *(spread(results(ours, quantity)) for quantity in (DRAW, MEAN, PROCESSED, SET)),
+                    *(
+                        spread(results(ours, quantity), text=error_number)
+                        for quantity in (DRAW, MEAN, PROCESSED, SET)
+                    ),
                 ]
             )
     header = ["data, K", "printed", '`scheme="paper"`: draw']
@@ -117,6 +128,7 @@ def free_table(results: Results) -> str:
             }
             chosen = {
                 sampler: ", ".join(f"{value:.4g}" for value in results(cell, "number of columns"))
+                or "–"
                 for sampler, cell in cells.items()
             }
             rows.append(
@@ -127,8 +139,8 @@ def free_table(results: Results) -> str:
                     spread(results(cells["paper"], DRAW), 3),
                     chosen["paper_prior"],
                     chosen["default"],
-                    spread(results(cells["default"], DRAW)),
-                    spread(results(cells["default"], MEAN)),
+                    spread(results(cells["default"], DRAW), text=error_number),
+                    spread(results(cells["default"], MEAN), text=error_number),
                 ]
             )
     header = ["data, model", "printed", '`scheme="paper"`: K of the chains', "draw"]
@@ -153,9 +165,10 @@ def convergence_table(results: Results) -> str:
                 row.append(spread(results(theirs, "R-hat of r, worst column"), 2))
                 row.append(spread(results(theirs, "seconds"), 0))
                 row.append(spread(results(ours, "seconds"), 0))
+                row.append(spread(results(ours, "processor seconds"), 0))
                 rows.append(row)
     header = ["data, model, K", "R-hat K", "ESS K", "R-hat σ²", "ESS σ²", "R-hat r", "ESS r"]
-    header += ["paper's: R-hat σ²", "R-hat r", "s, paper's", "s, ours"]
+    header += ["paper's: R-hat σ²", "R-hat r", "s, paper's", "s, ours", "processor s"]
     return table(header, rows)
 
 

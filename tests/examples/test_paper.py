@@ -88,14 +88,14 @@ def test_the_error_that_is_kept_is_the_error_of_the_draw(study):
 
 def test_the_page_is_filled_from_the_tables(study):
     folder, _ = study
-    rows = [("ccle_ec50", 5, "scipy ID", 0.12345, 0.2, 1.0)]
+    rows = [("ccle_ec50", 5, "scipy ID", 0.1236, 0.2, 1.0)]
     names = ["data", "k", "method", "error", "error within bounds", "milliseconds"]
     pd.DataFrame(rows, columns=names).to_csv(folder / "comparison.csv", index=False)
     blocks = [f"<!-- table: {name} -->\nold\n<!-- end -->" for name in page.TABLES]
     text = page.fill("before\n" + "\n".join(blocks) + "\nafter\n", page.Results(folder))
     assert "old" not in text
     assert text.startswith("before\n") and text.endswith("after\n")
-    assert ".1235 (.2000)" in text
+    assert ".1236 (.2000)" in text
     assert "| EC50, 5 | .354 |" in text
     assert page.fill(text, page.Results(folder)) == text
 
