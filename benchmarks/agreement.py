@@ -1,6 +1,7 @@
 """Do chains from different starts agree? One row for each data set and number of columns.
 
-Run from the repository's root, with the paper's data in the folder that PYMC_BID_DATA names::
+Run from the repository's root, with the paper's data in the folder that PYMC_BID_DATA names, or
+downloaded::
 
     python -m benchmarks.agreement planted ec50 ic50 promoter gene_body
     python -m benchmarks.agreement ec50:5 ec50:24 gene_body:100 --draws 500
@@ -11,10 +12,8 @@ from random sets. Everything else is what `pm.sample` does by default.
 
 import argparse
 import logging
-import os
 import time
 import warnings
-from pathlib import Path
 
 import arviz as az
 import numpy as np
@@ -22,27 +21,24 @@ import pymc as pm
 
 import pymc_bid as bid
 
-FILES = {
-    "ec50": "ccle_ec50.txt",
-    "ic50": "ccle_ic50.txt",
-    "gene_body": "methylation_gene_body.txt",
-    "promoter": "methylation_promoter.txt",
+NAMES = {
+    "ec50": "ccle_ec50",
+    "ic50": "ccle_ic50",
+    "gene_body": "methylation_gene_body",
+    "promoter": "methylation_promoter",
 }
 
 
 def load(name: str) -> np.ndarray:
     """Return a data set as the paper prepares it, or a planted one with every column twice."""
     if name == "planted":
-        planted = bid.datasets.make_planted(rows=90, columns=15, rank=6, noise=0.3, seed=1)
-        return np.repeat(planted.A.to_numpy(), 2, axis=1)
-    data = np.loadtxt(Path(os.environ["PYMC_BID_DATA"]) / FILES[name])
-    if name in ("gene_body", "promoter"):
-        return data
-    observed = ~np.isnan(data)
-    enough = observed.sum(axis=1) >= (3 if name == "ec50" else 0)
-    data, observed = data[enough], observed[enough]
-    data = (data - data[observed].mean()) / data[observed].std()
-    return np.repeat(np.where(observed, data, 0.0), 2, axis=1)
+        planted = bid.datasets.make_planted(
+            rows=90, columns=15, rank=6, noise=0.3, duplicates=1, seed=1
+        )
+        return planted.A.to_numpy()
+    duplicates = 1 if NAMES[name].startswith("ccle") else 0
+    data = bid.datasets.load(NAMES[name])
+    return bid.datasets.prepare(data, duplicates=duplicates).to_numpy()
 
 
 def start_states(size: int, k: int | None, rng: np.random.Generator) -> list[np.ndarray]:

@@ -6,6 +6,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pymc_bid.datasets.copies import repeat_columns
+
 
 class Planted(NamedTuple):
     """A matrix whose interpolative decomposition is known."""
@@ -23,6 +25,7 @@ def make_planted(
     columns: int = 15,
     rank: int = 6,
     noise: float = 0.1,
+    duplicates: int = 0,
     seed: int | None = 0,
 ) -> Planted:
     """Make a matrix in which `rank` columns explain all the others.
@@ -35,6 +38,9 @@ def make_planted(
     rows, columns, rank : int
     noise : float
         Standard deviation of the noise on the columns that are not planted.
+    duplicates : int
+        Exact copies added of every column, next to it; 1 gives every column twice. The answer is
+        then one among several: any copy of a planted column does as well.
     seed : int, optional
 
     Examples
@@ -55,8 +61,8 @@ def make_planted(
     names = [f"c{index:02d}" for index in range(columns)]
     planted = [names[index] for index in chosen]
     return Planted(
-        A=pd.DataFrame(values, columns=names),
+        A=repeat_columns(pd.DataFrame(values, columns=names), duplicates),
         columns=planted,
-        W=pd.DataFrame(weights, index=planted, columns=names),
+        W=repeat_columns(pd.DataFrame(weights, index=planted, columns=names), duplicates),
         noise_variance=noise**2,
     )
