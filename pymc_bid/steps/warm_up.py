@@ -20,6 +20,8 @@ LOCAL_CYCLE, LOCAL_TEMPERATURE = 50, 5.0
 """Length and highest temperature of a cycle around the chain's state, or from all columns."""
 MOVES_WITH_IDENTITY = 3
 """Moves of the scout for each of the chain's, which are the dear ones in that model."""
+MOVES_WITH_FIXED_SIZE, CYCLE_WITH_FIXED_SIZE = 4, 200
+"""The same, and the length of a cycle, where the best of very many sets has to be found."""
 LOOK = 10
 """Iterations between two looks at the bounds."""
 FEWEST_SWAPS = 10
@@ -96,9 +98,11 @@ class Scout:
     ) -> bool:
         """Move the scout; return whether it ended a cycle and the chain was moved to it."""
         problem = (data.gram, data.cross, data.squares, prior, own)
-        has_own = own.targets.max() >= 0
+        moves = MOVES_WITH_FIXED_SIZE if fixed_size else 1
+        if own.targets.max() >= 0:
+            moves = MOVES_WITH_IDENTITY
         moved = False
-        for _ in range(MOVES_WITH_IDENTITY if has_own else 1):
+        for _ in range(moves):
             moved |= self._move(rng, chain, data, problem, log_prior_odds, fixed_size)
         return moved
 
@@ -111,7 +115,7 @@ class Scout:
         if self.state is None:
             self.state = chain.state.copy()
             self.bounds = Bounds.unknown(size, targets)
-        cycle = self._cycle(targets, own.targets.max() >= 0)
+        cycle = self._cycle(targets, own.targets.max() >= 0, fixed_size)
         if self.iteration == 0:
             self.noise_variance = max(mean_square, floor)
             if cycle.start == "chain":
@@ -151,11 +155,11 @@ class Scout:
         chain.noise_variance = noise_variance
         return True
 
-    def _cycle(self, targets: int, has_own: bool) -> Cycle:
+    def _cycle(self, targets: int, has_own: bool, fixed_size: bool) -> Cycle:
         """Return where the present cycle starts, how hot, and how long it is."""
         if not has_own:
-            length = CYCLE if self.cycles else FIRST_CYCLE
-            return Cycle("scout", max(1.0, targets / 10), length)
+            length = CYCLE_WITH_FIXED_SIZE if fixed_size else CYCLE
+            return Cycle("scout", max(1.0, targets / 10), length if self.cycles else FIRST_CYCLE)
         # With the identity there are two hills to climb: one from no columns and a lot of noise,
         # and one from all columns and hardly any, where columns go out that others give exactly.
         # Every other search is for better states near the chain's.
