@@ -1,5 +1,6 @@
 """The paper's figures: error over iterations, autocorrelation, number of columns, histograms."""
 
+import io
 from pathlib import Path
 
 import matplotlib
@@ -7,6 +8,7 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
+from PIL import Image
 
 from examples.paper.cells import Cell, matrix
 
@@ -61,8 +63,15 @@ def draw_lines(
             panel.set_title(f"{cell.data}, {TITLES[cell.model]}, {number}", fontsize=8)
             panel.set(xlabel=xlabel, ylabel=ylabel, **limits)
             panel.legend(fontsize=7)
-    figure.savefig(folder / f"{name}.png", dpi=100)
+    save(figure, folder / f"{name}.png")
+
+
+def save(figure, path: Path) -> None:
+    """Write a picture in few colours, or dozens of panels of noisy lines would make it large."""
+    picture = io.BytesIO()
+    figure.savefig(picture, dpi=80)
     plt.close(figure)
+    Image.open(picture).convert("RGB").quantize(16).save(path, optimize=True)
 
 
 def draw_error(cells: list[Cell], folder: Path) -> None:
@@ -100,5 +109,4 @@ def draw_histograms(cells: list[Cell], folder: Path) -> None:
         panel.hist(matrix(name).to_numpy().ravel(), bins=60, color="tab:blue")
         panel.set_title(name, fontsize=9)
         panel.set(xlabel="prepared entry", ylabel="count")
-    figure.savefig(folder / "histograms.png", dpi=100)
-    plt.close(figure)
+    save(figure, folder / "histograms.png")

@@ -10,5 +10,5 @@ FOLDER = Path(_named) if _named else Path(__file__).parents[3] / "shared" / "dat
 
 needs_data = pytest.mark.skipif(
     not (FOLDER / "ccle_ec50.txt").is_file(),
-    reason="needs the paper's data: name their folder by PYMC_BID_DATA",
+    reason="the paper's data are not ours to commit: name their folder by PYMC_BID_DATA",
 )

@@ -1,6 +1,5 @@
 """Post-processing on the paper's data, and its cost on draws of their size."""
 
-import os
 import resource
 import time
 import warnings
@@ -11,21 +10,17 @@ import pytest
 import xarray as xr
 
 import pymc_bid as bid
+from tests.datasets.folder import FOLDER, needs_data
 from tests.results.cases import as_idata
 
 pytestmark = pytest.mark.slow
-
-needs_data = pytest.mark.skipif(
-    "PYMC_BID_DATA" not in os.environ, reason="PYMC_BID_DATA names no folder with the data"
-)
 
 
 @needs_data
 @pytest.mark.parametrize(("name", "k"), [("ec50", None), ("ec50", 10), ("ic50", 10)])
 def test_errors_of_drug_sensitivity(name, k):
-    from benchmarks.agreement import load
-
-    A = load(name)
+    data = bid.datasets.load(f"ccle_{name}", FOLDER)
+    A = bid.datasets.prepare(data, duplicates=1).to_numpy()
     with bid.gbt(A, k=k) as model:
         idata = pm.sample(
             draws=300,
