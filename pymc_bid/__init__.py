@@ -1,7 +1,8 @@
 """Bayesian interpolative decomposition for PyMC."""
 
 from pymc_bid import datasets
-from pymc_bid.distributions import GTNSNG, Interpolation, StateVector
+from pymc_bid.compression import CompressedMatrix, compress
+from pymc_bid.distributions import GTNSNG, CompressedNormal, Interpolation, StateVector
 from pymc_bid.models import gbt, gbtn
 from pymc_bid.plots import (
     plot_autocorrelation,
@@ -34,6 +35,9 @@ __all__ = [
     "StateVector",
     "GTNSNG",
     "Interpolation",
+    "compress",
+    "CompressedMatrix",
+    "CompressedNormal",
     # sampling
     "FlipStep",
     "SwapStep",

@@ -28,8 +28,12 @@ class Regression(NamedTuple):
     """Number of entries M·L of the target before the reduction."""
 
 
-def reduce_regression(pool: NDArray[np.float64], target: NDArray[np.float64]) -> Regression:
+def reduce_regression(
+    pool: NDArray[np.float64], target: NDArray[np.float64], rows: int | None = None
+) -> Regression:
     """Reduce a pool (M, N) and a target (M, L) to what the samplers need.
+
+    Both may be compressed already; `rows` is then the number that they had.
 
     Raises
     ------
@@ -41,7 +45,7 @@ def reduce_regression(pool: NDArray[np.float64], target: NDArray[np.float64]) ->
             raise ValueError(
                 f"The {name} has entries that are nan or infinite. Fill or drop them first."
             )
-    entries = target.size
+    entries = (len(target) if rows is None else rows) * target.shape[1]
     shared = pool is target or np.array_equal(pool, target)
     if shared:
         if pool.shape[0] > pool.shape[1]:

@@ -84,6 +84,7 @@ class Decomposition:
             None if roles.noise is None else Quantities(_parameters(roles.noise), model)
         )
         self._inclusion = None if roles.fixed_size else Quantities(_parameters(roles.state), model)
+        self._rows = None if roles.rows is None else Quantities([roles.rows], model)
         self._read_pool = None if roles.mean is None else pool_from_mean(roles)
         self.own = None if roles.own is None else OwnDensityValues(roles.own, model)
         target = model.rvs_to_values[likelihood]
@@ -94,6 +95,8 @@ class Decomposition:
         read = [target if roles.mean is None else roles.mean]
         if roles.own is not None:
             read.append(roles.own.mean)
+        if roles.rows is not None:
+            read.append(roles.rows)
         self._pool_data = _Watch([c for expression in read for c in data_containers(expression)])
         self._pool: NDArray[np.float64] | None = None
         self._regression: Regression | None = None
@@ -108,9 +111,10 @@ class Decomposition:
             target = np.asarray(self._target({})[0], dtype=np.float64)
             if self._pool is None or new_pool:
                 self._pool = self._pool_of(target)
+            rows = len(target) if self._rows is None else int(self._rows({})[0])
             if self.own is not None:
-                self.own.read_target(target)
-            self._regression = reduce_regression(self._pool, target)
+                self.own.read_target(target, rows)
+            self._regression = reduce_regression(self._pool, target, rows)
             if self._pool_data.covers(self._target_data):
                 # The pool may have many rows, and is read again with every new target.
                 self._pool = None

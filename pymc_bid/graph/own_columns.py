@@ -39,9 +39,9 @@ class OwnDensityValues:
             parameters = own.variance.owner.op.dist_params(own.variance.owner)
             self._variance_prior = Quantities(parameters, model)
 
-    def read_target(self, target: NDArray[np.float64]) -> None:
-        """Take in a matrix (M, N), of which nothing but N sums of squares is kept."""
-        self._rows = len(target)
+    def read_target(self, target: NDArray[np.float64], rows: int) -> None:
+        """Take in a matrix of M rows, or its factor, of which only sums of squares are kept."""
+        self._rows = rows
         self._squares = ((target - self._mean({})[0]) ** 2).sum(axis=0)
 
     def columns(self, point: Point) -> OwnColumns:

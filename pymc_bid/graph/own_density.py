@@ -13,6 +13,7 @@ from pytensor.graph.basic import Apply, Variable
 from pytensor.tensor.elemwise import DimShuffle, Elemwise
 from pytensor.tensor.random.basic import InvGammaRV
 
+from pymc_bid.distributions.compressed_normal import CompressedNormalRV
 from pymc_bid.distributions.interpolation import InterpolationRV
 from pymc_bid.graph.structure import (
     as_function,
@@ -40,6 +41,8 @@ class Sides(NamedTuple):
     """None where the mean is that of `pymc_bid.Interpolation`, a product by its definition."""
     scale: Variable
     own: OwnDensity | None
+    rows: Variable | None = None
+    """Rows of the data, None if they are those of the observed matrix."""
 
 
 def split_likelihood(likelihood: Variable, model: Model) -> Sides:
@@ -52,8 +55,11 @@ def split_likelihood(likelihood: Variable, model: Model) -> Sides:
     """
     parameters = likelihood.owner.op.dist_params(likelihood.owner)
     if isinstance(likelihood.owner.op, InterpolationRV):
-        _, _, scale, own_mean, own_scale = parameters
-        return Sides(None, scale, _own_density(likelihood, own_mean, own_scale, model))
+        _, _, scale, own_mean, own_scale, rows = parameters
+        return Sides(None, scale, _own_density(likelihood, own_mean, own_scale, model), rows)
+    if isinstance(likelihood.owner.op, CompressedNormalRV):
+        mean, scale, rows = parameters
+        return Sides(mean, scale, None, rows)
     mean, scale = parameters
     mean_sides, scale_sides = _branches(mean, model), _branches(scale, model)
     if mean_sides is None:

@@ -9,6 +9,7 @@ from pymc.model import Model
 from pytensor.graph.basic import Variable
 from pytensor.tensor.random.basic import BernoulliRV, InvGammaRV, NormalRV
 
+from pymc_bid.distributions.compressed_normal import CompressedNormalRV
 from pymc_bid.distributions.gtnsng import GTNSNGRV
 from pymc_bid.distributions.interpolation import InterpolationRV
 from pymc_bid.distributions.state_vector import SubsetRV
@@ -45,6 +46,8 @@ class Roles:
     """(μ, τ) of each weight, if they are a GTNSNG variable with the bounds of the weights."""
     own: OwnDensity | None
     """Density of the chosen columns, in the model with the identity; else they are interpolated."""
+    rows: Variable | None
+    """Rows of the data, None if they are those of the observed matrix."""
 
     @property
     def fixed_size(self) -> bool:
@@ -62,10 +65,10 @@ def read_roles(likelihood: Variable, model: Model) -> Roles:
         variable, what was found and what would be needed.
     """
     name = likelihood.name
-    if not isinstance(likelihood.owner.op, NormalRV | InterpolationRV):
+    if not isinstance(likelihood.owner.op, NormalRV | InterpolationRV | CompressedNormalRV):
         raise TypeError(
-            f"{name} is {_distribution(likelihood)}; a decomposition needs an observed pm.Normal "
-            "or bid.Interpolation."
+            f"{name} is {_distribution(likelihood)}; a decomposition needs an observed pm.Normal, "
+            "bid.CompressedNormal or bid.Interpolation."
         )
     if likelihood.ndim != 2:
         # PyMC splits a variable with missing entries into vectors.
@@ -104,6 +107,8 @@ def read_roles(likelihood: Variable, model: Model) -> Roles:
             f"The mean of {name} is not a plain product of data, {state.name} and {weights.name}; "
             f"{_EXPECTED}."
         )
+    if sides.rows is not None and random_variables_in([sides.rows], model):
+        raise TypeError(f"The number of rows of {name} is random; it must be data.")
     scales = [sides.scale] if sides.own is None else [sides.scale, sides.own.scale]
     _check_scale(likelihood, scales, (state, weights), model)
     return Roles(
@@ -115,6 +120,7 @@ def read_roles(likelihood: Variable, model: Model) -> Roles:
         noise=_read_noise(sides.scale, model),
         hyperparameters=_read_hyperparameters(weights, model),
         own=sides.own,
+        rows=sides.rows,
     )
 
 

@@ -108,13 +108,13 @@ def interpolation_noise(draws: Draws, active, kept) -> NDArray[np.float64]:
     The σ² of the paper's model is an average over all columns, and the chosen ones fit themselves:
     intervals for the others would be too narrow.
     """
-    data = reduce_regression(draws.candidates, draws.target.values)
+    data = reduce_regression(draws.candidates, draws.target.values, draws.target.number_of_rows)
     columns = interpolated_columns(draws, active)
     if columns.size == 0:
         return np.zeros(len(kept))
     basis, target = data.basis[:, active], data.target[:, columns]
     squares = [np.sum((target - basis @ weights[:, columns]) ** 2) for weights in kept]
-    return np.array(squares) / (draws.rows.size * columns.size)
+    return np.array(squares) / (draws.target.number_of_rows * columns.size)
 
 
 def _interval(values: NDArray[np.float64], ci_prob: float) -> NDArray[np.float64]:
