@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from pymc_bid.compression import CompressedMatrix
 
-
 ROWS = "number_of_rows"
 """Name of the data that say how many rows a compressed matrix had."""
 

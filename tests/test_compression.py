@@ -165,9 +165,7 @@ def test_new_data_are_read_with_their_number_of_rows(matrix):
     assert step.decomposition.rows == 120
     np.testing.assert_allclose(
         step.decomposition.own_columns(point).log_densities,
-        bid.NoiseStep(fresh["sigma2"], model=fresh)
-        .decomposition.own_columns(point)
-        .log_densities,
+        bid.NoiseStep(fresh["sigma2"], model=fresh).decomposition.own_columns(point).log_densities,
         rtol=1e-12,
     )
 
