@@ -131,10 +131,6 @@ def _number_of_draws(draws: int, tune: int, chains: int) -> int:
 
 
 def _readable(size: float) -> str:
-    for unit in ("B", "kB", "MB", "GB"):
-        if size < 1000:
-            break
-        size /= 1000
-    else:
-        unit = "TB"
-    return f"{size:.3g} {unit}"
+    units = ("B", "kB", "MB", "GB", "TB")
+    power = min(int(np.log10(max(size, 1)) // 3), len(units) - 1)
+    return f"{size / 1000**power:.3g} {units[power]}"

@@ -108,7 +108,7 @@ def test_decompose_works_from_either(without_weights, frame):
     drawn = bid.decompose(idata, frame, model=model, random_seed=1)
     assert drawn.to_xarray().attrs["weights_from"] == "conditional"
     np.testing.assert_allclose(drawn.error_after, idata["sample_stats"]["bid_mse"])
-    with pytest.raises(ValueError, match="Y is not among the draws.*pass `model=`"):
+    with pytest.raises(ValueError, match=r"Y is not among the draws.*pass `model=`"):
         bid.decompose(idata, frame)
 
 
