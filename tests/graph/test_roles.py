@@ -42,8 +42,8 @@ def test_equivalent_ways_to_write_the_mean_are_read_alike(mean):
     found = Decomposition(model["A"], model)
     data = found.regression()
     np.testing.assert_allclose(data.products.gram, POOL.T @ POOL, rtol=1e-12)
-    np.testing.assert_allclose(data.cross, POOL.T @ TARGET, rtol=1e-12)
-    assert data.entries == TARGET.size
+    np.testing.assert_allclose(data.products.cross, POOL.T @ TARGET, rtol=1e-12)
+    assert data.products.rows.sum() == TARGET.size
 
 
 @pytest.mark.parametrize(
