@@ -143,11 +143,13 @@ class Scout:
             return False
 
         weights = chain.weights.copy()
+        # Columns that are forced in or out are so in both states.
+        odds = np.where(np.isfinite(log_prior_odds), log_prior_odds, 0.0)
         found, noise_variance = fitted_evidence(
-            self.state, self.noise_variance, problem, log_prior_odds, floor, weights
+            self.state, self.noise_variance, problem, odds, floor, weights
         )
         present, _ = fitted_evidence(
-            chain.state, chain.noise_variance, problem, log_prior_odds, floor, chain.weights.copy()
+            chain.state, chain.noise_variance, problem, odds, floor, chain.weights.copy()
         )
         if not found > present:
             return False
