@@ -21,7 +21,7 @@ from pymc_bid.results import (
     log_likelihood,
     state_summary,
 )
-from pymc_bid.steps import FlipStep, NoiseStep, SwapStep, WeightStep
+from pymc_bid.steps import FlipStep, InclusionStep, NoiseStep, SwapStep, WeightStep
 from pymc_bid.steps.assignment import register_steps
 from pymc_bid.stopping import StopWhenStationary
 
@@ -39,6 +39,7 @@ __all__ = [
     "SwapStep",
     "NoiseStep",
     "WeightStep",
+    "InclusionStep",
     "StopWhenStationary",
     # results
     "decompose",

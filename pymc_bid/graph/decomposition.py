@@ -4,6 +4,7 @@ from typing import NamedTuple
 from weakref import WeakKeyDictionary, WeakSet
 
 import numpy as np
+import pytensor
 import pytensor.tensor as pt
 from numpy.typing import NDArray
 from pymc.distributions.continuous import TruncatedNormalRV
@@ -11,10 +12,12 @@ from pymc.model import Model
 from pytensor.compile.sharedvalue import SharedVariable
 from pytensor.graph.basic import Variable
 
+from pymc_bid.graph.inclusion import InclusionValues
 from pymc_bid.graph.own_columns import OwnColumns, OwnDensityValues
-from pymc_bid.graph.roles import pool_from_mean, read_roles
-from pymc_bid.graph.structure import children, data_containers
-from pymc_bid.graph.values import Entry, Point, Quantities
+from pymc_bid.graph.roles import distribution_name, pool_from_mean, read_roles
+from pymc_bid.graph.state_prior import StatePrior
+from pymc_bid.graph.structure import INTERPRETED, children, data_containers
+from pymc_bid.graph.values import Entry, KnownState, Point, Quantities, StateEntry
 from pymc_bid.regression import Regression, reduce_regression
 
 
@@ -53,14 +56,20 @@ class Decomposition:
     roles : Roles
         The random variables concerned.
     state, weights, noise, hyperparameters : Entry or None
-        Their entries in a sampler's point.
+        Their entries in a sampler's point; a state vector that is not sampled is a `KnownState`.
+    state_prior : StatePrior or None
+        The prior of the state vector, if that is sampled.
+    inclusion : InclusionValues or None
+        The beta prior of the inclusion probabilities.
     own : OwnDensityValues or None
         The density of the chosen columns, in the model with the identity.
     """
 
     def __init__(self, likelihood: Variable, model: Model):
         self.roles = roles = read_roles(likelihood, model)
-        self.state = Entry(roles.state, model)
+        self.state = (StateEntry if roles.state in model.free_RVs else KnownState)(
+            roles.state, model
+        )
         self.weights = Entry(roles.weights, model)
         self.noise = None if roles.noise is None else Entry(roles.noise, model)
         self.hyperparameters = (
@@ -83,18 +92,25 @@ class Decomposition:
         self._noise_prior = (
             None if roles.noise is None else Quantities(_parameters(roles.noise), model)
         )
-        self._inclusion = None if roles.fixed_size else Quantities(_parameters(roles.state), model)
+        self.inclusion = (
+            None
+            if roles.inclusion is None
+            else InclusionValues(roles.inclusion, roles.state, model)
+        )
+        self.state_prior = (
+            StatePrior(roles.state, likelihood, model) if roles.state in model.free_RVs else None
+        )
         self._read_pool = None if roles.mean is None else pool_from_mean(roles)
         self.own = None if roles.own is None else OwnDensityValues(roles.own, model)
         target = model.rvs_to_values[likelihood]
         self._target = Quantities([target], model)
-        self._size = int(roles.state.shape[0].eval())
-        self._target_data = _Watch(data_containers(target))
+        self._read_size = pytensor.function([], roles.weights.shape[0], mode=INTERPRETED)
+        self._target_data = _Watch(data_containers([target]))
         # In an `Interpolation` the target is the pool as well.
         read = [target if roles.mean is None else roles.mean]
         if roles.own is not None:
             read.append(roles.own.mean)
-        self._pool_data = _Watch([c for expression in read for c in data_containers(expression)])
+        self._pool_data = _Watch(data_containers(read))
         self._pool: NDArray[np.float64] | None = None
         self._regression: Regression | None = None
         self._fixed_prior: WeightPrior | None = None
@@ -106,6 +122,7 @@ class Decomposition:
         new_target, new_pool = self._target_data.changed(), self._pool_data.changed()
         if self._regression is None or new_target or new_pool:
             target = np.asarray(self._target({})[0], dtype=np.float64)
+            self._size = int(self._read_size())
             if self._pool is None or new_pool:
                 self._pool = self._pool_of(target)
             if self.own is not None:
@@ -173,16 +190,8 @@ class Decomposition:
         return tuple(_view(value, shape) for value in self._hyperprior(point))
 
     def log_prior_odds(self, point: Point) -> NDArray[np.float64]:
-        """Return the log odds of each column being chosen, given the others, before the data.
-
-        They are even where the number of chosen columns is fixed.
-        """
-        if self._inclusion is None:
-            return np.zeros(self._size)
-        probability = np.asarray(self._inclusion(point)[0], dtype=np.float64)
-        with np.errstate(divide="ignore"):
-            odds = np.log(probability) - np.log1p(-probability)
-        return np.array(np.broadcast_to(odds, (self._size,)))
+        """Return the log odds of each column being chosen, before the data, see `StatePrior`."""
+        return self.state_prior.log_odds(self._size, point)
 
 
 _found: WeakKeyDictionary[Model, tuple[tuple[Variable, ...], list[Decomposition]]] = (
@@ -213,7 +222,8 @@ def find_decompositions(model: Model) -> list[Decomposition]:
     if known is not None and known[0] == variables:
         return known[1]
     decompositions = []
-    for likelihood in model.observed_RVs:
+    # Each once: PyMC 5.28 lists them again when a posterior predictive was drawn.
+    for likelihood in dict.fromkeys(model.observed_RVs):
         try:
             decompositions.append(Decomposition(likelihood, model))
         except (TypeError, ValueError):
@@ -235,7 +245,7 @@ def decomposition_of(variable: Variable, model: Model) -> Decomposition:
         own_variance = None if roles.own is None else roles.own.variance
         if variable in (
             *(roles.state, roles.weights, roles.noise, roles.hyperparameters),
-            own_variance,
+            *(roles.inclusion, own_variance),
         ):
             return decomposition
     observed = [v for v in _descendants(variable, model) if v in model.observed_RVs]
@@ -247,9 +257,10 @@ def decomposition_of(variable: Variable, model: Model) -> Decomposition:
     # Reading again, now to hear why it is not a decomposition.
     decomposition = Decomposition(observed[0], model)
     raise TypeError(
-        f"{variable.name} is neither the state vector, nor the weights, nor an inverse gamma noise "
-        f"variance σ² with scale sqrt(σ²), nor the GTNSNG hyperparameters of "
-        f"{decomposition.roles.likelihood.name}."
+        f"{variable.name} is {distribution_name(variable)} and none of what the block updates of "
+        f"{decomposition.roles.likelihood.name} draw: the state vector, the weights, an inverse "
+        "gamma noise variance σ² with scale sqrt(σ²), GTNSNG hyperparameters of the weights, beta "
+        "inclusion probabilities."
     )
 
 

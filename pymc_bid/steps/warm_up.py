@@ -160,7 +160,9 @@ class Scout:
         present = chain.typical_variance
         start = self.noise_variance if chain.noise_is_free else present
         weights = chain.weights * similar.root
-        options = (similar.problem, log_prior_odds, floor, chain.noise_is_free)
+        # Columns that are forced in or out are so in both states.
+        odds = np.where(np.isfinite(log_prior_odds), log_prior_odds, 0.0)
+        options = (similar.problem, odds, floor, chain.noise_is_free)
         found, noise_variance = fitted_evidence(self.state, start, weights, *options)
         there, _ = fitted_evidence(chain.state, present, weights.copy(), *options)
         if not found > there:
