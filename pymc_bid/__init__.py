@@ -24,7 +24,7 @@ from pymc_bid.results import (
     state_summary,
 )
 from pymc_bid.running_means import RunningMeans
-from pymc_bid.steps import FlipStep, NoiseStep, SwapStep, WeightStep
+from pymc_bid.steps import FlipStep, InclusionStep, NoiseStep, SwapStep, WeightStep
 from pymc_bid.steps.assignment import register_steps
 from pymc_bid.stopping import StopWhenStationary
 
@@ -45,6 +45,7 @@ __all__ = [
     "SwapStep",
     "NoiseStep",
     "WeightStep",
+    "InclusionStep",
     "StopWhenStationary",
     "RunningMeans",
     "trace_size",

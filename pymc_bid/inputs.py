@@ -85,19 +85,21 @@ def read_count(k: Any, size: int) -> int | None:
     return int(k)
 
 
-def read_bounds(bounds: Any) -> tuple[float, float]:
-    """Return lower and upper bound of the weights, infinite where there is none."""
+def read_bounds(bounds: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return lower and upper bounds of the weights, infinite where there are none."""
     if bounds is None:
-        return -np.inf, np.inf
+        bounds = None, None
     try:
         lower, upper = bounds
-        lower = -np.inf if lower is None else float(lower)
-        upper = np.inf if upper is None else float(upper)
+        lower = np.asarray(-np.inf if lower is None else lower, dtype=np.float64)
+        upper = np.asarray(np.inf if upper is None else upper, dtype=np.float64)
+        ordered = (lower < upper).all()
     except (TypeError, ValueError) as error:
         raise TypeError(
-            f"bounds must be None or a pair (lower, upper) of numbers or None, got {bounds!r}."
+            "bounds must be None or a pair (lower, upper) of numbers, arrays or None, got "
+            f"{bounds!r}."
         ) from error
-    if not lower < upper:
+    if not ordered:
         raise ValueError(f"bounds must have lower < upper, got ({lower}, {upper}).")
     return lower, upper
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
+from pytensor.graph.basic import Variable
 
 from pymc_bid.distributions import GTNSNG, CompressedNormal, Interpolation, StateVector
 from pymc_bid.graph.decomposition import remember
@@ -62,14 +63,16 @@ def gbt(
         Number of columns to choose. None leaves it to the data (automatic relevance determination).
     pool : array_like, pandas.DataFrame or xarray.DataArray, optional
         Candidate columns, if they are not those of A; the same rows as A.
-    bounds : pair of float or None, optional
-        Bounds of the weights; None in place of a number, or of the pair, for no bound.
-    mu, tau : float or array
+    bounds : pair of float, array or None, optional
+        Bounds of the weights; None in place of a number, or of the pair, for no bound. Arrays
+        broadcast to pool × columns.
+    mu, tau : float, array or PyMC variable
         Mean and precision of the weights before truncation; arrays broadcast to pool × columns.
-    alpha_sigma, beta_sigma : float
+    alpha_sigma, beta_sigma : float or PyMC variable
         Shape and scale of the noise variance's prior.
-    inclusion : float or array
-        Prior probability of each column being chosen, used if k is None.
+    inclusion : float, array or PyMC variable
+        Prior probability of each column being chosen, used if k is None. 0 and 1 force a column
+        out or in.
     identity : bool
         Whether chosen columns have a density of their own; not with a pool.
     own_mean : float or array
@@ -81,7 +84,8 @@ def gbt(
     Returns
     -------
     pymc.Model
-        With the variables `r`, `sigma2`, `Y`, the observed `A`, the number of chosen columns `K`,
+        A new one, or, within a model, that model, as with any distribution of PyMC. With the
+        variables `r`, `sigma2`, `Y`, the observed `A`, the number of chosen columns `K`,
         and the dims `row`, `column` and `basis` (the pool's columns); also `omega2` with
         `identity=True`.
 
@@ -94,7 +98,7 @@ def gbt(
     """
     model, lower, upper, shape = _start(A, k, pool, bounds, alpha_sigma, beta_sigma, inclusion)
     _add_own_density(model, identity, own_mean, alpha_omega, beta_omega)
-    mu, tau = read_real(mu, "mu"), read_positive(tau, "tau")
+    mu, tau = _read(read_real, mu, "mu"), _read(read_positive, tau, "tau")
     for name, value in (("mu", mu), ("tau", tau)):
         _check_broadcast(name, value, shape)
     return _finish(model, mu, tau, lower, upper)
@@ -144,16 +148,16 @@ def gbtn(
     model, lower, upper, _ = _start(A, k, pool, bounds, alpha_sigma, beta_sigma, inclusion)
     _add_own_density(model, identity, own_mean, alpha_omega, beta_omega)
     with model:
-        model.add_coord("hyperparameter", ["mu", "tau"])
+        model.add_coord(*_dims(model, "hyperparameter"), ["mu", "tau"])
         mu_tau = GTNSNG(
             "mu_tau",
-            mu_mu=read_real(mu_mu, "mu_mu"),
-            tau_mu=read_positive(tau_mu, "tau_mu"),
-            alpha_t=read_positive(alpha_t, "alpha_t"),
-            beta_t=read_positive(beta_t, "beta_t"),
+            mu_mu=_read(read_real, mu_mu, "mu_mu"),
+            tau_mu=_read(read_positive, tau_mu, "tau_mu"),
+            alpha_t=_read(read_positive, alpha_t, "alpha_t"),
+            beta_t=_read(read_positive, beta_t, "beta_t"),
             lower=lower,
             upper=upper,
-            dims=("basis", "column", "hyperparameter"),
+            dims=_dims(model, "basis", "column", "hyperparameter"),
         )
     return _finish(model, mu_tau[..., 0], mu_tau[..., 1], lower, upper)
 
@@ -178,7 +182,9 @@ def _start(A, k, pool, bounds, alpha_sigma, beta_sigma, inclusion):
         raise ValueError("The row labels of pool and A differ; align them first.")
     k = read_count(k, size)
     lower, upper = read_bounds(bounds)
-    inclusion = read_probability(inclusion, "inclusion")
+    for name, value in (("lower bounds", lower), ("upper bounds", upper)):
+        _check_broadcast(name, value, (size, columns))
+    inclusion = _read(read_probability, inclusion, "inclusion")
     _check_broadcast("inclusion", inclusion, (size,))
 
     coords = {
@@ -186,21 +192,23 @@ def _start(A, k, pool, bounds, alpha_sigma, beta_sigma, inclusion):
         "column": _labels(target.columns, columns),
         "basis": _labels(candidates.columns, size),
     }
-    with pm.Model(coords=coords) as model:
-        pm.Data("target", target.values, dims=("row", "column"))
+    context = pm.Model.get_context(error_if_none=False)
+    with pm.Model() if context is None else context as model:
+        model.add_coords(dict(zip(_dims(model, *coords), coords.values(), strict=True)))
+        pm.Data("target", target.values, dims=_dims(model, "row", "column"))
         if target.compressed:
             pm.Data(ROWS, target.number_of_rows)
         if pool is not None:
-            pm.Data("pool", candidates.values, dims=("row", "basis"))
+            pm.Data("pool", candidates.values, dims=_dims(model, "row", "basis"))
         # A state vector starts from a draw, so that a sampler that is stuck shows in R-hat. No
         # transforms: our steps do not need them, and they would store everything twice.
         chosen = {"p": inclusion} if k is None else {"k": k}
-        state = StateVector("r", n=size, dims="basis", **chosen)
+        state = StateVector("r", n=size, dims=_dims(model, "basis"), **chosen)
         pm.Deterministic("K", state.sum())
         pm.InverseGamma(
             "sigma2",
-            alpha=read_positive(alpha_sigma, "alpha_sigma"),
-            beta=read_positive(beta_sigma, "beta_sigma"),
+            alpha=_read(read_positive, alpha_sigma, "alpha_sigma"),
+            beta=_read(read_positive, beta_sigma, "beta_sigma"),
             default_transform=None,
         )
     return model, lower, upper, (size, columns)
@@ -210,60 +218,76 @@ def _add_own_density(model, identity, own_mean, alpha_omega, beta_omega):
     """Add what the chosen columns' own density needs, if they are to have one."""
     if not identity:
         return
-    if "pool" in model.named_vars:
+    if _has(model, "pool"):
         raise ValueError(
             "identity=True is for a matrix decomposed by its own columns; leave out pool, or "
             "identity."
         )
     own_mean = read_real(own_mean, "own_mean")
-    columns = len(model.coords["basis"])
+    (basis,) = _dims(model, "basis")
+    columns = len(model.coords[basis])
     _check_broadcast("own_mean", own_mean, (columns,))
     with model:
-        pm.Data("own_mean", np.broadcast_to(own_mean, (columns,)), dims="basis")
+        pm.Data("own_mean", np.broadcast_to(own_mean, (columns,)), dims=basis)
         pm.InverseGamma(
             "omega2",
             alpha=read_positive(alpha_omega, "alpha_omega"),
             beta=read_positive(beta_omega, "beta_omega"),
-            dims="basis",
+            dims=basis,
             default_transform=None,
         )
 
 
 def _finish(model, mean, precision, lower, upper):
     """Add the weights, with one prior or another, and the likelihood."""
+    unbounded = [bool(np.isinf(bound).all()) for bound in (lower, upper)]
     with model:
-        if np.isinf([lower, upper]).all():
-            weights = pm.Normal("Y", mu=mean, tau=precision, dims=("basis", "column"))
+        if all(unbounded):
+            weights = pm.Normal("Y", mu=mean, tau=precision, dims=_dims(model, "basis", "column"))
         else:
             weights = pm.TruncatedNormal(
                 "Y",
                 mu=mean,
                 tau=precision,
-                lower=None if np.isinf(lower) else lower,
-                upper=None if np.isinf(upper) else upper,
-                dims=("basis", "column"),
+                lower=None if unbounded[0] else lower,
+                upper=None if unbounded[1] else upper,
+                dims=_dims(model, "basis", "column"),
                 default_transform=None,
             )
-        observed = {"observed": model["target"], "dims": ("row", "column")}
+        observed = {"observed": model["target"], "dims": _dims(model, "row", "column")}
         sigma = pt.sqrt(model["sigma2"])
-        rows = model[ROWS] if ROWS in model.named_vars else None
-        if "omega2" in model.named_vars:
+        rows = model[ROWS] if _has(model, ROWS) else None
+        if _has(model, "omega2"):
             omega = pt.sqrt(model["omega2"])
             mean = model["own_mean"]
             if rows is not None:
                 # What compression makes of a column of ones.
-                first = np.arange(len(model.coords["row"])) == 0
+                first = np.arange(len(model.coords[model.name_for("row")])) == 0
                 mean = first[:, None] * pt.sqrt(rows) * mean
             Interpolation("A", model["r"], weights, sigma, omega, mean, rows=rows, **observed)
         else:
-            pool = model["pool"] if "pool" in model.named_vars else model["target"]
+            pool = model["pool"] if _has(model, "pool") else model["target"]
             fitted = (pool * model["r"]) @ weights
             if rows is None:
                 pm.Normal("A", mu=fitted, sigma=sigma, **observed)
             else:
                 CompressedNormal("A", fitted, sigma, rows, **observed)
-    remember(model)
+    remember(model.root)
     return model
+
+
+def _dims(model, *names):
+    """Return the names of dims in a model, which has a prefix if it has a name."""
+    return tuple(model.name_for(name) for name in names)
+
+
+def _has(model, name):
+    return model.name_for(name) in model.named_vars
+
+
+def _read(check, value, name):
+    """Return a number or array that was checked, or a variable as it is."""
+    return value if isinstance(value, Variable) else check(value, name)
 
 
 def _labels(labels, length):
@@ -271,6 +295,8 @@ def _labels(labels, length):
 
 
 def _check_broadcast(name, value, shape):
+    if isinstance(value, Variable):
+        return
     try:
         np.broadcast_to(value, shape)
     except ValueError as error:

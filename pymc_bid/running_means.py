@@ -86,8 +86,7 @@ class RunningMeans:
         active = np.flatnonzero(state == 1)
         chosen = np.zeros(weights.shape)
         chosen[active] = weights[active]
-        data = self._decomposition.regression()
-        if data.basis is data.target:
+        if self._decomposition.regression().shared:
             chosen[np.ix_(active, active)] = np.eye(active.size)
         if self._mean is None:
             self._inclusion = np.zeros(state.size)

@@ -4,6 +4,7 @@ from typing import NamedTuple
 from weakref import WeakKeyDictionary, WeakSet
 
 import numpy as np
+import pytensor
 import pytensor.tensor as pt
 from numpy.typing import NDArray
 from pymc.distributions.continuous import TruncatedNormalRV
@@ -11,10 +12,12 @@ from pymc.model import Model
 from pytensor.compile.sharedvalue import SharedVariable
 from pytensor.graph.basic import Variable
 
+from pymc_bid.graph.inclusion import InclusionValues
 from pymc_bid.graph.own_columns import OwnColumns, OwnDensityValues
-from pymc_bid.graph.roles import pool_from_mean, read_roles
-from pymc_bid.graph.structure import children, data_containers
-from pymc_bid.graph.values import Entry, Point, Quantities
+from pymc_bid.graph.roles import distribution_name, pool_from_mean, read_roles
+from pymc_bid.graph.state_prior import StatePrior
+from pymc_bid.graph.structure import INTERPRETED, children, data_containers
+from pymc_bid.graph.values import Entry, KnownState, Point, Quantities, StateEntry
 from pymc_bid.regression import Regression, reduce_regression
 
 
@@ -53,14 +56,20 @@ class Decomposition:
     roles : Roles
         The random variables concerned.
     state, weights, noise, hyperparameters : Entry or None
-        Their entries in a sampler's point.
+        Their entries in a sampler's point; a state vector that is not sampled is a `KnownState`.
+    state_prior : StatePrior or None
+        The prior of the state vector, if that is sampled.
+    inclusion : InclusionValues or None
+        The beta prior of the inclusion probabilities.
     own : OwnDensityValues or None
         The density of the chosen columns, in the model with the identity.
     """
 
     def __init__(self, likelihood: Variable, model: Model):
         self.roles = roles = read_roles(likelihood, model)
-        self.state = Entry(roles.state, model)
+        self.state = (StateEntry if roles.state in model.free_RVs else KnownState)(
+            roles.state, model
+        )
         self.weights = Entry(roles.weights, model)
         self.noise = None if roles.noise is None else Entry(roles.noise, model)
         self.hyperparameters = (
@@ -83,21 +92,28 @@ class Decomposition:
         self._noise_prior = (
             None if roles.noise is None else Quantities(_parameters(roles.noise), model)
         )
-        self._inclusion = None if roles.fixed_size else Quantities(_parameters(roles.state), model)
+        self.inclusion = (
+            None
+            if roles.inclusion is None
+            else InclusionValues(roles.inclusion, roles.state, model)
+        )
+        self.state_prior = (
+            StatePrior(roles.state, likelihood, model) if roles.state in model.free_RVs else None
+        )
         self._rows = None if roles.rows is None else Quantities([roles.rows], model)
         self._read_pool = None if roles.mean is None else pool_from_mean(roles)
         self.own = None if roles.own is None else OwnDensityValues(roles.own, model)
         target = model.rvs_to_values[likelihood]
         self._target = Quantities([target], model)
-        self._size = int(roles.state.shape[0].eval())
-        self._target_data = _Watch(data_containers(target))
+        self._read_size = pytensor.function([], roles.weights.shape[0], mode=INTERPRETED)
+        self._target_data = _Watch(data_containers([target]))
         # In an `Interpolation` the target is the pool as well.
         read = [target if roles.mean is None else roles.mean]
         if roles.own is not None:
             read.append(roles.own.mean)
         if roles.rows is not None:
             read.append(roles.rows)
-        self._pool_data = _Watch([c for expression in read for c in data_containers(expression)])
+        self._pool_data = _Watch(data_containers(read))
         self._pool: NDArray[np.float64] | None = None
         self._regression: Regression | None = None
         self._fixed_prior: WeightPrior | None = None
@@ -109,12 +125,13 @@ class Decomposition:
         new_target, new_pool = self._target_data.changed(), self._pool_data.changed()
         if self._regression is None or new_target or new_pool:
             target = np.asarray(self._target({})[0], dtype=np.float64)
+            self._size = int(self._read_size())
             if self._pool is None or new_pool:
                 self._pool = self._pool_of(target)
             rows = len(target) if self._rows is None else int(self._rows({})[0])
             if self.own is not None:
                 self.own.read_target(target, rows)
-            self._regression = reduce_regression(self._pool, target, rows)
+            self._regression = reduce_regression(self._pool, target, number_of_rows=rows)
             if self._pool_data.covers(self._target_data):
                 # The pool may have many rows, and is read again with every new target.
                 self._pool = None
@@ -133,26 +150,22 @@ class Decomposition:
     def interpolated(self, state: NDArray[np.int64]) -> NDArray[np.float64]:
         """1.0 for each target that is interpolated, 0.0 for each with a density of its own."""
         if self.own is None:
-            return np.ones(self.regression().cross.shape[1])
+            return np.ones(self.regression().shape[1])
         return (np.asarray(state) == 0).astype(np.float64)
 
     def own_columns(self, point: Point) -> OwnColumns:
         """Return the own densities of the columns at a point."""
         if self.own is None:
-            return OwnColumns(np.full(self._size, -1), np.zeros(self._size), self.rows)
+            return OwnColumns.none(self._size)
         return self.own.columns(point)
 
-    @property
-    def rows(self) -> int:
-        """Rows M of the data."""
-        data = self.regression()
-        return data.entries // data.cross.shape[1]
-
-    def noise_variance(self, point: Point) -> float:
-        """σ² at a point, whatever its prior."""
+    def noise_variance(self, point: Point) -> NDArray[np.float64]:
+        """σ² of each target at a point, whatever its prior, (L,)."""
         if self.noise is not None:
-            return float(self.noise.read(point))
-        return float(self._scale(point)[0].item() ** 2)
+            variance = self.noise.read(point)
+        else:
+            variance = np.asarray(self._scale(point)[0], dtype=np.float64).ravel() ** 2
+        return np.array(np.broadcast_to(variance, self.regression().shape[1:]))
 
     def noise_prior(self, point: Point) -> tuple[float, float]:
         """Shape and scale of the inverse gamma prior of σ²."""
@@ -161,7 +174,7 @@ class Decomposition:
 
     def weight_prior(self, point: Point) -> WeightPrior:
         """Return the parameters of the prior of Y at a point."""
-        shape = self.regression().cross.shape
+        shape = self.regression().shape
         if self._fixed_prior is not None and self._fixed_prior.mean.shape == shape:
             return self._fixed_prior
         if self.hyperparameters is not None:
@@ -177,20 +190,12 @@ class Decomposition:
 
     def hyperprior(self, point: Point) -> tuple[NDArray[np.float64], ...]:
         """μ_μ, τ_μ, α_t, β_t of the GTNSNG prior, each a read-only (N, L) view."""
-        shape = self.regression().cross.shape
+        shape = self.regression().shape
         return tuple(_view(value, shape) for value in self._hyperprior(point))
 
     def log_prior_odds(self, point: Point) -> NDArray[np.float64]:
-        """Return the log odds of each column being chosen, given the others, before the data.
-
-        They are even where the number of chosen columns is fixed.
-        """
-        if self._inclusion is None:
-            return np.zeros(self._size)
-        probability = np.asarray(self._inclusion(point)[0], dtype=np.float64)
-        with np.errstate(divide="ignore"):
-            odds = np.log(probability) - np.log1p(-probability)
-        return np.array(np.broadcast_to(odds, (self._size,)))
+        """Return the log odds of each column being chosen, before the data, see `StatePrior`."""
+        return self.state_prior.log_odds(self._size, point)
 
 
 _found: WeakKeyDictionary[Model, tuple[tuple[Variable, ...], list[Decomposition]]] = (
@@ -221,7 +226,8 @@ def find_decompositions(model: Model) -> list[Decomposition]:
     if known is not None and known[0] == variables:
         return known[1]
     decompositions = []
-    for likelihood in model.observed_RVs:
+    # Each once: PyMC 5.28 lists them again when a posterior predictive was drawn.
+    for likelihood in dict.fromkeys(model.observed_RVs):
         try:
             decompositions.append(Decomposition(likelihood, model))
         except (TypeError, ValueError):
@@ -243,7 +249,7 @@ def decomposition_of(variable: Variable, model: Model) -> Decomposition:
         own_variance = None if roles.own is None else roles.own.variance
         if variable in (
             *(roles.state, roles.weights, roles.noise, roles.hyperparameters),
-            own_variance,
+            *(roles.inclusion, own_variance),
         ):
             return decomposition
     observed = [v for v in _descendants(variable, model) if v in model.observed_RVs]
@@ -255,9 +261,10 @@ def decomposition_of(variable: Variable, model: Model) -> Decomposition:
     # Reading again, now to hear why it is not a decomposition.
     decomposition = Decomposition(observed[0], model)
     raise TypeError(
-        f"{variable.name} is neither the state vector, nor the weights, nor an inverse gamma noise "
-        f"variance σ² with scale sqrt(σ²), nor the GTNSNG hyperparameters of "
-        f"{decomposition.roles.likelihood.name}."
+        f"{variable.name} is {distribution_name(variable)} and none of what the block updates of "
+        f"{decomposition.roles.likelihood.name} draw: the state vector, the weights, an inverse "
+        "gamma noise variance σ² with scale sqrt(σ²), GTNSNG hyperparameters of the weights, beta "
+        "inclusion probabilities."
     )
 
 

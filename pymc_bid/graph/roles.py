@@ -13,10 +13,12 @@ from pymc_bid.distributions.compressed_normal import CompressedNormalRV
 from pymc_bid.distributions.gtnsng import GTNSNGRV
 from pymc_bid.distributions.interpolation import InterpolationRV
 from pymc_bid.distributions.state_vector import SubsetRV
+from pymc_bid.graph.inclusion import read_inclusion
 from pymc_bid.graph.own_density import OwnDensity, split_likelihood
 from pymc_bid.graph.structure import (
     as_function,
     children,
+    data_containers,
     is_fixed,
     is_monomial,
     is_polynomial,
@@ -37,22 +39,30 @@ class Roles:
     scale: Variable
     """σ as it stands in the graph."""
     state: Variable
-    """State vector r: Bernoulli entries, or a subset of fixed size."""
+    """State vector r: Bernoulli entries, a subset of fixed size, any other discrete variable; it
+    may be observed, or a data container, as after `pm.do`."""
     weights: Variable
     """Weights Y: a normal or truncated normal variable."""
     noise: Variable | None
     """σ², if it is an inverse gamma variable and the likelihood's scale is its square root."""
     hyperparameters: Variable | None
     """(μ, τ) of each weight, if they are a GTNSNG variable with the bounds of the weights."""
+    inclusion: Variable | None
+    """Inclusion probabilities, if they are the entries of a beta variable."""
     own: OwnDensity | None
     """Density of the chosen columns, in the model with the identity; else they are interpolated."""
     rows: Variable | None
     """Rows of the data, None if they are those of the observed matrix."""
 
     @property
+    def binary(self) -> bool:
+        """Whether a state vector that is sampled is known to have no values but 0 and 1."""
+        return self.state.owner is None or isinstance(self.state.owner.op, BernoulliRV | SubsetRV)
+
+    @property
     def fixed_size(self) -> bool:
         """Whether the number of chosen columns is given, not found."""
-        return isinstance(self.state.owner.op, SubsetRV)
+        return self.state.owner is not None and isinstance(self.state.owner.op, SubsetRV)
 
 
 def read_roles(likelihood: Variable, model: Model) -> Roles:
@@ -67,8 +77,8 @@ def read_roles(likelihood: Variable, model: Model) -> Roles:
     name = likelihood.name
     if not isinstance(likelihood.owner.op, NormalRV | InterpolationRV | CompressedNormalRV):
         raise TypeError(
-            f"{name} is {_distribution(likelihood)}; a decomposition needs an observed pm.Normal, "
-            "bid.CompressedNormal or bid.Interpolation."
+            f"{name} is {distribution_name(likelihood)}; a decomposition needs an observed "
+            "pm.Normal, bid.CompressedNormal or bid.Interpolation."
         )
     if likelihood.ndim != 2:
         # PyMC splits a variable with missing entries into vectors.
@@ -78,28 +88,8 @@ def read_roles(likelihood: Variable, model: Model) -> Roles:
         )
     sides = split_likelihood(likelihood, model)
     mean = sides.mean
-    parents = random_variables_in(
-        likelihood.owner.op.dist_params(likelihood.owner)[:2] if mean is None else [mean], model
-    )
-    state = _only(
-        [v for v in parents if isinstance(v.owner.op, BernoulliRV | SubsetRV)],
-        f"the mean of {name} needs exactly one 0/1 state vector (pm.Bernoulli or bid.StateVector)",
-    )
-    weights = _only(
-        [v for v in parents if isinstance(v.owner.op, TruncatedNormalRV | NormalRV)],
-        f"the mean of {name} needs exactly one matrix of weights (pm.TruncatedNormal or pm.Normal)",
-    )
-    others = [v.name for v in parents if v is not state and v is not weights]
-    if others:
-        raise TypeError(f"The mean of {name} also depends on {', '.join(others)}; {_EXPECTED}.")
-    for variable in (state, weights):
-        if variable not in model.free_RVs:
-            raise TypeError(f"{variable.name} is observed; a decomposition needs it to be free.")
-    if state.ndim != 1 or weights.ndim != 2:
-        raise TypeError(
-            f"{state.name} has {state.ndim} and {weights.name} {weights.ndim} dimensions; "
-            "a decomposition needs a vector and a matrix."
-        )
+    product = likelihood.owner.op.dist_params(likelihood.owner)[:2] if mean is None else [mean]
+    state, weights = _read_factors(name, product, model)
     if mean is None:
         _check_untouched(likelihood, state, weights)
     elif not is_polynomial(mean, [state, weights]):
@@ -109,6 +99,8 @@ def read_roles(likelihood: Variable, model: Model) -> Roles:
         )
     if sides.rows is not None and random_variables_in([sides.rows], model):
         raise TypeError(f"The number of rows of {name} is random; it must be data.")
+    if weights not in model.free_RVs:
+        raise TypeError(f"{weights.name} is observed; a decomposition needs it to be free.")
     scales = [sides.scale] if sides.own is None else [sides.scale, sides.own.scale]
     _check_scale(likelihood, scales, (state, weights), model)
     return Roles(
@@ -119,9 +111,15 @@ def read_roles(likelihood: Variable, model: Model) -> Roles:
         weights=weights,
         noise=_read_noise(sides.scale, model),
         hyperparameters=_read_hyperparameters(weights, model),
+        inclusion=read_inclusion(state, model),
         own=sides.own,
         rows=sides.rows,
     )
+
+
+def distribution_name(variable: Variable) -> str:
+    """Return what the distribution of a random variable is called."""
+    return getattr(variable.owner.op, "_print_name", (type(variable.owner.op).__name__,))[0]
 
 
 def require_only_child(variable: Variable, child: Variable, model: Model) -> None:
@@ -153,7 +151,7 @@ class PoolReader:
     def __call__(self, target: np.ndarray, size: int) -> np.ndarray:
         """Return B, (M, N), for a target (M, L) and a state vector of length N = `size`."""
         columns = target.shape[1]
-        everything = np.ones(size, dtype=self.roles.state.dtype)
+        everything = np.ones(size)
         pieces = []
         for start in range(0, size, columns):
             width = min(columns, size - start)
@@ -163,7 +161,7 @@ class PoolReader:
         pool = np.concatenate(pieces, axis=1)
         rng = np.random.default_rng(0)
         for _ in range(2):
-            state = rng.integers(-3, 10, size).astype(self.roles.state.dtype)
+            state = rng.integers(-3, 10, size)
             weights = rng.normal(size=(size, columns))
             found = self._evaluate(state, weights, target.shape)
             tolerance = 1e-9 * (np.abs(pool * state) @ np.abs(weights))
@@ -177,7 +175,7 @@ class PoolReader:
 
     def _evaluate(self, state, weights, shape) -> np.ndarray:
         try:
-            value = np.asarray(self.mean(state, weights)[0], dtype=np.float64)
+            value = self.mean(state.astype(self.roles.state.dtype), weights)[0].astype(np.float64)
         except ValueError as error:
             raise TypeError(
                 f"The mean of {self.roles.likelihood.name} can't be computed from a "
@@ -191,15 +189,37 @@ class PoolReader:
         return value
 
 
-def _distribution(variable: Variable) -> str:
-    return getattr(variable.owner.op, "_print_name", (type(variable.owner.op).__name__,))[0]
-
-
-def _only(candidates: list[Variable], needed: str) -> Variable:
-    if len(candidates) != 1:
-        found = ", ".join(v.name for v in candidates) or "none"
-        raise TypeError(f"{needed[0].upper()}{needed[1:]}; found {found}.")
-    return candidates[0]
+def _read_factors(name, product: list[Variable], model: Model) -> tuple[Variable, Variable]:
+    """Tell the state vector from the weights."""
+    parents = random_variables_in(product, model)
+    states = [v for v in parents if np.dtype(v.dtype).kind in "iub"]
+    weights = [v for v in parents if v not in states]
+    if not states:
+        # What `pm.do` makes of a state vector.
+        states = [
+            container
+            for container in data_containers(product, blockers=model.basic_RVs)
+            if container.ndim == 1 and np.dtype(container.dtype).kind in "iub"
+        ]
+    if len(states) != 1 or len(weights) != 1:
+        found = ", ".join(v.name for v in parents) or "no random variable"
+        raise TypeError(
+            f"The mean of {name} depends on {found}; a decomposition needs one state vector and "
+            f"one matrix of weights: {_EXPECTED}."
+        )
+    (state,) = states
+    (matrix,) = weights
+    if not isinstance(matrix.owner.op, TruncatedNormalRV | NormalRV):
+        raise TypeError(
+            f"{matrix.name}, the weights in the mean of {name}, is {distribution_name(matrix)}; a "
+            "decomposition needs pm.TruncatedNormal or pm.Normal."
+        )
+    if state.ndim != 1 or matrix.ndim != 2:
+        raise TypeError(
+            f"{state.name} has {state.ndim} and {matrix.name} {matrix.ndim} dimensions; "
+            "a decomposition needs a vector and a matrix."
+        )
+    return state, matrix
 
 
 def _check_untouched(likelihood, state, weights) -> None:

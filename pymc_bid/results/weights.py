@@ -108,11 +108,12 @@ def interpolation_noise(draws: Draws, active, kept) -> NDArray[np.float64]:
     The σ² of the paper's model is an average over all columns, and the chosen ones fit themselves:
     intervals for the others would be too narrow.
     """
-    data = reduce_regression(draws.candidates, draws.target.values, draws.target.number_of_rows)
+    data = reduce_regression(draws.candidates, draws.target.values)
     columns = interpolated_columns(draws, active)
     if columns.size == 0:
         return np.zeros(len(kept))
-    basis, target = data.basis[:, active], data.target[:, columns]
+    (block,) = data.blocks
+    basis, target = block.basis[:, active], block.target[:, columns]
     squares = [np.sum((target - basis @ weights[:, columns]) ** 2) for weights in kept]
     return np.array(squares) / (draws.target.number_of_rows * columns.size)
 

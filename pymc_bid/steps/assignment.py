@@ -3,11 +3,12 @@
 import pymc as pm
 import pymc.step_methods
 
+from pymc_bid.steps.inclusion import InclusionStep
 from pymc_bid.steps.noise import NoiseStep
 from pymc_bid.steps.state import FlipStep, SwapStep
 from pymc_bid.steps.weights import WeightStep
 
-STEPS = (FlipStep, SwapStep, NoiseStep, WeightStep)
+STEPS = (FlipStep, SwapStep, NoiseStep, WeightStep, InclusionStep)
 
 
 def register_steps() -> None:

@@ -7,6 +7,7 @@ from pymc.model import Model, modelcontext
 from pymc.step_methods.compound import BlockedStep, Competence, StepMethodState
 from pymc.util import get_random_generator, get_value_vars_from_user_vars
 from pytensor.graph.basic import Variable
+from pytensor.tensor.random.basic import BernoulliRV
 
 from pymc_bid.graph.decomposition import (
     Decomposition,
@@ -39,8 +40,11 @@ class DecompositionStep(BlockedStep):
             raise TypeError(f"{type(self).__name__} has no option {', '.join(sorted(unknown))}.")
         model = modelcontext(model)
         asked = [model.values_to_rvs[value] for value in get_value_vars_from_user_vars(vars, model)]
-        self.decomposition = decomposition_of(asked[0], model)
-        claimed = self.claimed(self.decomposition, model)
+        try:
+            self.decomposition = decomposition_of(asked[0], model)
+            claimed = self.claimed(self.decomposition, model)
+        except TypeError as error:
+            raise TypeError(f"{error} {_instead(asked[0])}") from error
         for variable in asked:
             if variable not in claimed:
                 names = ", ".join(v.name for v in claimed)
@@ -68,6 +72,9 @@ class DecompositionStep(BlockedStep):
         """Claim the variables that are recognised in the model at hand, and no others."""
         for model in models_of(var):
             for decomposition in find_decompositions(model):
+                if not decomposition.roles.binary:
+                    # PyMC can sample what would be an error here, other values than 0 and 1.
+                    continue
                 try:
                     if var in cls.claimed(decomposition, model):
                         return Competence.IDEAL
@@ -92,3 +99,15 @@ class DecompositionStep(BlockedStep):
 def active_columns(state: np.ndarray) -> np.ndarray:
     """Return the chosen columns J, ascending."""
     return np.flatnonzero(state == 1)
+
+
+def _instead(variable: Variable) -> str:
+    """Say which of PyMC's samplers serves a variable."""
+    if isinstance(variable.owner.op, BernoulliRV):
+        sampler = "BinaryGibbsMetropolis"
+    else:
+        sampler = "NUTS" if np.dtype(variable.dtype).kind == "f" else "Metropolis"
+    return (
+        f"PyMC's own sampler for {variable.name} is pm.{sampler}; pm.sample() takes it where no "
+        "step of this package is passed by `step=`."
+    )
