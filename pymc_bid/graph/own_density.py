@@ -40,6 +40,8 @@ class Sides(NamedTuple):
     """None where the mean is that of `pymc_bid.Interpolation`, a product by its definition."""
     scale: Variable
     own: OwnDensity | None
+    precision: Variable | None = None
+    """Known precision of each entry that an `Interpolation` has besides its scale."""
 
 
 def split_likelihood(likelihood: Variable, model: Model) -> Sides:
@@ -52,8 +54,9 @@ def split_likelihood(likelihood: Variable, model: Model) -> Sides:
     """
     parameters = likelihood.owner.op.dist_params(likelihood.owner)
     if isinstance(likelihood.owner.op, InterpolationRV):
-        _, _, scale, own_mean, own_scale = parameters
-        return Sides(None, scale, _own_density(likelihood, own_mean, own_scale, model))
+        _, _, scale, own_mean, own_scale, precision = parameters
+        own = _own_density(likelihood, own_mean, own_scale, model)
+        return Sides(None, scale, own, precision)
     mean, scale = parameters
     mean_sides, scale_sides = _branches(mean, model), _branches(scale, model)
     if mean_sides is None:
