@@ -84,6 +84,13 @@ def read_roles(likelihood: Variable, model: Model) -> Roles:
             f"{name} is {distribution_name(likelihood)}; a decomposition needs an observed "
             "pm.Normal or bid.Interpolation."
         )
+    imputed = f"{name.removesuffix('_observed')}_unobserved"
+    if name != imputed and imputed in model.named_vars:
+        raise TypeError(
+            f"PyMC made a variable, {imputed}, of the missing entries; a decomposition needs them "
+            "left out. Write the mean as `((B * r) @ Y)[observed]` and observe `A[observed]`, or "
+            "use bid.gbt(A, missing='mask')."
+        )
     sides = split_likelihood(likelihood, model)
     mean, entries = sides.mean, None
     if likelihood.ndim == 1 and sides.own is None:
