@@ -146,26 +146,22 @@ class Decomposition:
     def interpolated(self, state: NDArray[np.int64]) -> NDArray[np.float64]:
         """1.0 for each target that is interpolated, 0.0 for each with a density of its own."""
         if self.own is None:
-            return np.ones(self.regression().cross.shape[1])
+            return np.ones(self.regression().shape[1])
         return (np.asarray(state) == 0).astype(np.float64)
 
     def own_columns(self, point: Point) -> OwnColumns:
         """Return the own densities of the columns at a point."""
         if self.own is None:
-            return OwnColumns(np.full(self._size, -1), np.zeros(self._size), self.rows)
+            return OwnColumns.none(self._size)
         return self.own.columns(point)
 
-    @property
-    def rows(self) -> int:
-        """Rows M of the data."""
-        data = self.regression()
-        return data.entries // data.cross.shape[1]
-
-    def noise_variance(self, point: Point) -> float:
-        """σ² at a point, whatever its prior."""
+    def noise_variance(self, point: Point) -> NDArray[np.float64]:
+        """σ² of each target at a point, whatever its prior, (L,)."""
         if self.noise is not None:
-            return float(self.noise.read(point))
-        return float(self._scale(point)[0].item() ** 2)
+            variance = self.noise.read(point)
+        else:
+            variance = np.asarray(self._scale(point)[0], dtype=np.float64).ravel() ** 2
+        return np.array(np.broadcast_to(variance, self.regression().shape[1:]))
 
     def noise_prior(self, point: Point) -> tuple[float, float]:
         """Shape and scale of the inverse gamma prior of σ²."""
@@ -174,7 +170,7 @@ class Decomposition:
 
     def weight_prior(self, point: Point) -> WeightPrior:
         """Return the parameters of the prior of Y at a point."""
-        shape = self.regression().cross.shape
+        shape = self.regression().shape
         if self._fixed_prior is not None and self._fixed_prior.mean.shape == shape:
             return self._fixed_prior
         if self.hyperparameters is not None:
@@ -190,7 +186,7 @@ class Decomposition:
 
     def hyperprior(self, point: Point) -> tuple[NDArray[np.float64], ...]:
         """μ_μ, τ_μ, α_t, β_t of the GTNSNG prior, each a read-only (N, L) view."""
-        shape = self.regression().cross.shape
+        shape = self.regression().shape
         return tuple(_view(value, shape) for value in self._hyperprior(point))
 
     def log_prior_odds(self, point: Point) -> NDArray[np.float64]:

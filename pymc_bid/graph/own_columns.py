@@ -15,11 +15,19 @@ class OwnColumns(NamedTuple):
     """What choosing a column does to the target that it is, see `pymc_bid.kernels.own_column`."""
 
     targets: NDArray[np.int64]
-    """(N,): the target that each column of the pool is, -1 if choosing it frees no target."""
+    """(N, D): the targets that each column of the pool is, D = 0 without the identity."""
     log_densities: NDArray[np.float64]
-    """(N,): log density of that target on its own, but for -½ M log(2π)."""
-    rows: int
-    """Rows M of the data."""
+    """(N,): log density of these targets on their own, but for -½ M log(2π) each."""
+
+    @property
+    def has_identity(self) -> bool:
+        """Whether choosing a column frees targets."""
+        return self.targets.shape[1] > 0
+
+    @classmethod
+    def none(cls, size: int) -> "OwnColumns":
+        """Columns that are no targets, or that are interpolated like all others."""
+        return cls(np.empty((size, 0), dtype=np.int64), np.zeros(size))
 
 
 class OwnDensityValues:
@@ -58,7 +66,7 @@ class OwnDensityValues:
         else:
             variance = np.ravel(np.asarray(self._scale(point)[0], dtype=np.float64)) ** 2
             log_densities = -0.5 * (rows * np.log(variance) + squares / variance)
-        return OwnColumns(np.arange(len(squares)), log_densities, rows)
+        return OwnColumns(np.arange(len(squares))[:, None], log_densities)
 
     def _prior(self, point: Point) -> list[NDArray[np.float64]]:
         # Small integers would make the logarithms ones of half precision.

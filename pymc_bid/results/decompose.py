@@ -183,14 +183,16 @@ def _errors(idata: Any, draws: Draws) -> tuple[NDArray[np.float64], NDArray[np.f
         return before, before.copy() if draws.identity or draws.pool is not None else after
     data = reduce_regression(draws.candidates, draws.target.values)
     # Columns in the order of memory, to be gathered fast.
-    basis = np.asfortranarray(data.basis)
+    (block,) = data.blocks
+    basis = np.asfortranarray(block.basis)
+    entries = draws.target.values.size
     for chain, draw, active, weights in draws.each():
-        residual = data.target - basis[:, active] @ weights[active]
+        residual = block.target - basis[:, active] @ weights[active]
         squares = np.einsum("ij,ij->j", residual, residual)
         total = squares.sum()
         left = total if draws.pool is not None else squares[~draws.state[chain, draw]].sum()
-        before[chain, draw] = (left if draws.identity else total) / data.entries
-        after[chain, draw] = left / data.entries
+        before[chain, draw] = (left if draws.identity else total) / entries
+        after[chain, draw] = left / entries
     return before, after
 
 

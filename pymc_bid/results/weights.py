@@ -112,7 +112,8 @@ def interpolation_noise(draws: Draws, active, kept) -> NDArray[np.float64]:
     columns = interpolated_columns(draws, active)
     if columns.size == 0:
         return np.zeros(len(kept))
-    basis, target = data.basis[:, active], data.target[:, columns]
+    (block,) = data.blocks
+    basis, target = block.basis[:, active], block.target[:, columns]
     squares = [np.sum((target - basis @ weights[:, columns]) ** 2) for weights in kept]
     return np.array(squares) / (draws.rows.size * columns.size)
 

@@ -5,7 +5,6 @@ from typing import ClassVar
 import numpy as np
 
 from pymc_bid.graph.roles import require_only_child
-from pymc_bid.kernels.residual import residual_sum_of_squares
 from pymc_bid.steps.base import DecompositionStep, active_columns
 
 
@@ -39,14 +38,8 @@ class NoiseStep(DecompositionStep):
         data = decomposition.regression()
         state = decomposition.state.read(point)
         interpolated = decomposition.interpolated(state)
-        squares = residual_sum_of_squares(
-            active_columns(state),
-            decomposition.weights.read(point),
-            data.basis,
-            data.target,
-            interpolated,
-        )
-        entries = decomposition.rows * interpolated.sum()
+        errors = data.squared_errors(active_columns(state), decomposition.weights.read(point))
+        squares, entries = interpolated @ errors, interpolated @ data.products.rows
         shape, scale = decomposition.noise_prior(point)
         drawn = (scale + squares / 2) / self.rng.standard_gamma(shape + entries / 2)
         # A variance of zero has no likelihood; the smallest normal number has.

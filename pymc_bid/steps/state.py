@@ -19,6 +19,7 @@ from pymc_bid.kernels.focused_flip import focused_flips
 from pymc_bid.kernels.paper import flip_sweep, swap_once
 from pymc_bid.kernels.residual import residual_cross_products
 from pymc_bid.steps.base import DecompositionStep, active_columns
+from pymc_bid.steps.likeness import likeness
 from pymc_bid.steps.warm_up import Chain, Scout
 
 SCHEMES = ("collapsed", "paper")
@@ -114,31 +115,33 @@ class StateStep(DecompositionStep):
             np.array(decomposition.state.read(point)),
             np.array(decomposition.weights.read(point), order="C"),
             decomposition.noise_variance(point),
+            decomposition.noise is not None,
         )
         if self.tune and not self.started:
             chain.state = _started(self.rng, chain.state, log_prior_odds)
         self.started = True
         counts = dict.fromkeys(self.statistics, 0)
         waiting = False
-        prior = decomposition.weight_prior(point)
         if self.tune and self.warm_up:
+            prior = decomposition.weight_prior(point)
             moved = self.scout.advance(
                 self.rng, chain, data, prior, own, log_prior_odds, self.fixed_size
             )
             waiting = self.scout.cycles == 0
-            if moved and decomposition.noise is not None:
-                point = decomposition.noise.write(chain.noise_variance, point)
+            if moved and chain.noise_is_free:
+                point = decomposition.noise.write(chain.noise_variance[0], point)
         if not waiting:
+            products = data.products
             residual_cross = residual_cross_products(
-                active_columns(chain.state), chain.weights, data.gram, data.cross
+                active_columns(chain.state), chain.weights, products
             )
-            arrays = (chain.state, chain.weights, residual_cross, data.gram, chain.noise_variance)
+            arrays = (chain.state, chain.weights, residual_cross, products, chain.noise_variance)
             if self.scheme == "paper":
                 counts |= self.paper(*arrays, own, log_prior_odds)
             else:
-                arrays = (*arrays, prior, own, log_prior_odds)
+                arrays = (*arrays, decomposition.weight_prior(point), own, log_prior_odds)
                 if decomposition.state_prior.linear:
-                    counts |= self.collapsed(*arrays, cross=data.cross)
+                    counts |= self.collapsed(*arrays)
                 else:
                     counts |= self.one_by_one(*arrays, point=point)
                 point = decomposition.weights.write(chain.weights, point)
@@ -171,15 +174,15 @@ class FlipStep(StateStep):
         """One sweep of flips with the weights standing still."""
         return _counts(flips=flip_sweep(self.rng, *arrays), swaps=(0, 0))
 
-    def collapsed(self, *arrays, cross):
+    def collapsed(self, *arrays):
         """One sweep of collapsed flips, more for the columns in doubt, then collapsed swaps."""
-        rounds = min(max(cross.shape[0] // 25, 3), 10)
-        everyone = np.arange(cross.shape[0])
-        sweep = collapsed_flips(self.rng, *arrays, FLIP_COMPANIONS, everyone)
-        highest = np.inf if self.decomposition.own is None else SURE
-        focused = focused_flips(
-            self.rng, *arrays, FLIP_COMPANIONS, cross, HOPELESS, highest, rounds
-        )
+        *_, products, noise_variance, prior, own, log_prior_odds = arrays
+        number = log_prior_odds.size
+        rounds = min(max(number // 25, 3), 10)
+        sweep = collapsed_flips(self.rng, *arrays, FLIP_COMPANIONS, np.arange(number))
+        similar = likeness(products, noise_variance, prior, own).model
+        limits = (HOPELESS, SURE if own.has_identity else np.inf)
+        focused = focused_flips(self.rng, *arrays, FLIP_COMPANIONS, similar, *limits, rounds)
         swaps = collapsed_swaps(self.rng, *arrays, SWAPS, SWAP_COMPANIONS)
         return _counts(flips=np.add(sweep, focused), swaps=swaps)
 
@@ -217,7 +220,7 @@ class SwapStep(StateStep):
         """Try one exchange with the weights standing still."""
         return _counts(swaps=swap_once(self.rng, *arrays[:-1]))
 
-    def collapsed(self, *arrays, cross):
+    def collapsed(self, *arrays):
         """Try collapsed exchanges."""
         return _counts(swaps=collapsed_swaps(self.rng, *arrays, SWAPS, SWAP_COMPANIONS))
 

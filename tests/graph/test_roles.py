@@ -41,9 +41,9 @@ def test_equivalent_ways_to_write_the_mean_are_read_alike(mean):
     model = build(mean)
     found = Decomposition(model["A"], model)
     data = found.regression()
-    np.testing.assert_allclose(data.gram, POOL.T @ POOL, rtol=1e-12)
-    np.testing.assert_allclose(data.cross, POOL.T @ TARGET, rtol=1e-12)
-    assert data.entries == TARGET.size
+    np.testing.assert_allclose(data.products.gram, POOL.T @ POOL, rtol=1e-12)
+    np.testing.assert_allclose(data.products.cross, POOL.T @ TARGET, rtol=1e-12)
+    assert data.products.rows.sum() == TARGET.size
 
 
 @pytest.mark.parametrize(
@@ -193,7 +193,7 @@ def test_new_data_in_a_container_are_noticed():
     assert found.regression() is before
     with model:
         pm.set_data({"data": 2 * TARGET})
-    np.testing.assert_allclose(found.regression().cross, 2 * before.cross)
+    np.testing.assert_allclose(found.regression().products.cross, 2 * before.products.cross)
 
 
 def test_the_model_is_read_again_when_a_variable_was_added():
