@@ -263,4 +263,13 @@ def _parameters(variable: Variable) -> list[Variable]:
 
 
 def _view(values, shape) -> NDArray[np.float64]:
-    return np.broadcast_to(np.asarray(values, dtype=np.float64), shape)
+    """Broadcast, in the layout that a number broadcast has.
+
+    The kernels are compiled for one layout, and would be compiled again, for a minute, for another.
+    """
+    view = np.broadcast_to(np.asarray(values, dtype=np.float64), shape)
+    if view.flags.forc:
+        spaced = np.empty((*shape, 2))[..., 0]
+        spaced[...] = view
+        view = np.broadcast_to(spaced, shape)
+    return view

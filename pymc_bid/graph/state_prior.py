@@ -67,12 +67,6 @@ class StatePrior:
             self._fixed = slopes
         return slopes
 
-    def log_odds_further(self, state: NDArray[np.int64], column: int, point: Point) -> float:
-        """Return what the further terms add to the log odds of one column, given the others."""
-        chosen, left = state.copy(), state.copy()
-        chosen[column], left[column] = 1, 0
-        return self.log_further(chosen, point) - self.log_further(left, point)
-
     def log_further(self, state: NDArray, point: Point) -> float:
         """Return the sum of the further terms at another state."""
         return float(self._further(self._entry.write(state, point))[0])

@@ -33,7 +33,7 @@ SWAPS = 20
 # the identity neither are those above: a visit to a column that is in is dear there.
 HOPELESS, SURE = -20.0, 20.0
 # Sweeps where the odds of a column depend on the others and have to be found for each visit.
-ROUNDS_ONE_BY_ONE = 3
+ROUNDS_ONE_BY_ONE = 2
 
 
 @dataclass_state
@@ -190,14 +190,20 @@ class FlipStep(StateStep):
     def one_by_one(self, state, *arrays, point):
         """Sweeps of collapsed flips, each with the odds that the other columns leave it."""
         *arrays, log_prior_odds = arrays
-        odds_further = self.decomposition.joint.state_prior.log_odds_further
+        log_further = self.decomposition.joint.state_prior.log_further
+        present = log_further(state, point)
         flips = np.zeros(2, dtype=np.int64)
         for column in np.tile(np.arange(state.size), ROUNDS_ONE_BY_ONE):
+            before, flipped = state[column], state.copy()
+            flipped[column] = 1 - before
+            changed = log_further(flipped, point)
             odds = log_prior_odds.copy()
-            odds[column] += odds_further(state, column, point)
+            odds[column] += changed - present if before == 0 else present - changed
             flips += collapsed_flips(
                 self.rng, state, *arrays, odds, FLIP_COMPANIONS, np.array([column])
             )
+            if state[column] != before:
+                present = changed
         return _counts(flips=flips, swaps=(0, 0))
 
 
