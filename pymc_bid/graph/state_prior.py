@@ -27,8 +27,8 @@ class StatePrior:
         on the other ones.
     """
 
-    def __init__(self, state: Variable, likelihood: Variable, model: Model):
-        self.further = [v for v in children(state, model) if v is not likelihood]
+    def __init__(self, state: Variable, likelihoods: list[Variable], model: Model):
+        self.further = [v for v in children(state, model) if v not in likelihoods]
         self.linear = all(v in model.potentials and is_affine(v, [state]) for v in self.further)
         self._model = model
         self._entry = Entry(state, model)
@@ -66,12 +66,6 @@ class StatePrior:
         if self._further.names <= {self._entry.name} and not self._further.reads_data:
             self._fixed = slopes
         return slopes
-
-    def log_odds_further(self, state: NDArray[np.int64], column: int, point: Point) -> float:
-        """Return what the further terms add to the log odds of one column, given the others."""
-        chosen, left = state.copy(), state.copy()
-        chosen[column], left[column] = 1, 0
-        return self.log_further(chosen, point) - self.log_further(left, point)
 
     def log_further(self, state: NDArray, point: Point) -> float:
         """Return the sum of the further terms at another state."""

@@ -16,7 +16,7 @@ from pytensor.tensor.blockwise import Blockwise
 from pytensor.tensor.elemwise import DimShuffle, Elemwise
 from pytensor.tensor.math import Dot, Sum
 from pytensor.tensor.shape import Reshape, SpecifyShape
-from pytensor.tensor.subtensor import AdvancedSubtensor, AdvancedSubtensor1, Subtensor
+from pytensor.tensor.subtensor import AdvancedSubtensor, Subtensor
 
 # Interpreted, not compiled: the graphs are a handful of NumPy calls, and compiling them would cost
 # a user seconds before the first draw.
@@ -152,8 +152,7 @@ def is_affine(expression: Variable, variables: Sequence[Variable]) -> bool:
 
 def _rearranges(node: Apply, variables: Sequence[Variable]) -> bool:
     """Whether a node only moves entries about, to places that do not depend on `variables`."""
-    moves = (*_REARRANGING, AdvancedSubtensor, AdvancedSubtensor1)
-    return isinstance(node.op, moves) and not any(
+    return isinstance(node.op, (*_REARRANGING, AdvancedSubtensor)) and not any(
         _depends(place, variables) for place in node.inputs[1:]
     )
 

@@ -1,9 +1,11 @@
 """Values of model expressions at a sampler's point, and back."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pytensor
+from numpy.typing import NDArray
 from pymc.model import Model
 from pymc.pytensorf import inputvars
 from pytensor.graph.basic import Variable
@@ -11,6 +13,15 @@ from pytensor.graph.basic import Variable
 from pymc_bid.graph.structure import INTERPRETED, data_containers, is_fixed
 
 Point = dict[str, np.ndarray]
+
+
+class WeightPrior(NamedTuple):
+    """Parameters of the weights' prior, each a read-only (N, L) view."""
+
+    mean: NDArray[np.float64]
+    precision: NDArray[np.float64]
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
 
 
 class Quantities:

@@ -66,5 +66,5 @@ def draw_weights_given(
             point, _ = step.step(point)
         if iteration >= 0:
             weights[iteration] = decomposition.weights.read(point)[active]
-            noise[iteration] = decomposition.noise.read(point)
+            noise[iteration] = decomposition.noise.variance.read(point)
     return weights, noise

@@ -4,7 +4,12 @@ from typing import ClassVar
 
 import numpy as np
 from pymc.model import Model, modelcontext
-from pymc.step_methods.compound import BlockedStep, Competence, StepMethodState
+from pymc.step_methods.compound import (
+    BlockedStep,
+    Competence,
+    CompoundStep,
+    StepMethodState,
+)
 from pymc.util import get_random_generator, get_value_vars_from_user_vars
 from pytensor.graph.basic import Variable
 from pytensor.tensor.random.basic import BernoulliRV
@@ -33,6 +38,42 @@ class DecompositionStep(BlockedStep):
 
     _state_class = StepMethodState
     stats_dtypes_shapes: ClassVar[dict] = {}
+
+    def __new__(cls, *args, **kwargs):
+        """Make a step, or one for each decomposition if there are several.
+
+        PyMC hands all variables that a step method is for to one step.
+        """
+        vars = kwargs["vars"] if "vars" in kwargs else args[0] if args else []
+        if not isinstance(vars, list | tuple) or len(vars) < 2:
+            return super().__new__(cls, *args, **kwargs)
+        groups = cls._apart(list(vars), modelcontext(kwargs.get("model")))
+        if len(groups) < 2:
+            return super().__new__(cls, *args, **kwargs)
+        options = {name: value for name, value in kwargs.items() if name not in ("vars", "rng")}
+        rngs = get_random_generator(kwargs.get("rng")).spawn(len(groups))
+        return CompoundStep(
+            [
+                cls(group, *args[1:], **options, rng=rng)
+                for group, rng in zip(groups, rngs, strict=True)
+            ]
+        )
+
+    @classmethod
+    def _apart(cls, vars: list[Variable], model: Model) -> list[list[Variable]]:
+        """Tell the variables of different steps from each other; all one if that is an error."""
+        values = get_value_vars_from_user_vars(vars, model)
+        groups: dict[tuple, list[Variable]] = {}
+        for given, value in zip(vars, values, strict=True):
+            variable = model.values_to_rvs[value]
+            try:
+                claimed = tuple(cls.claimed(decomposition_of(variable, model), model))
+            except TypeError:
+                return [vars]
+            if variable not in claimed:
+                return [vars]
+            groups.setdefault(claimed, []).append(given)
+        return list(groups.values())
 
     def __init__(self, vars, *, model=None, rng=None, **pymc_arguments):
         unknown = set(pymc_arguments) - {"blocked", "initial_point", "compile_kwargs"}
