@@ -17,7 +17,15 @@ from pymc_bid.graph.noise import NoiseValues
 from pymc_bid.graph.own_columns import OwnColumns, OwnDensityValues
 from pymc_bid.graph.roles import distribution_name, pool_from_mean, read_roles
 from pymc_bid.graph.structure import INTERPRETED, children, data_containers
-from pymc_bid.graph.values import Entry, KnownState, Point, Quantities, StateEntry, WeightPrior
+from pymc_bid.graph.values import (
+    Entry,
+    KnownState,
+    Point,
+    Quantities,
+    StateEntry,
+    WeightPrior,
+    as_view,
+)
 from pymc_bid.regression import Regression, reduce_regression
 
 
@@ -164,7 +172,7 @@ class Decomposition:
         else:
             mean, scale = self._location(point)
             precision = np.asarray(scale, dtype=np.float64) ** -2.0
-        prior = WeightPrior(*(_view(x, shape) for x in (mean, precision, *self._bounds(point))))
+        prior = WeightPrior.of(shape, mean, precision, *self._bounds(point))
         if self._location.fixed and self._bounds.fixed:
             self._fixed_prior = prior
         return prior
@@ -172,7 +180,7 @@ class Decomposition:
     def hyperprior(self, point: Point) -> tuple[NDArray[np.float64], ...]:
         """μ_μ, τ_μ, α_t, β_t of the GTNSNG prior, each a read-only (N, L) view."""
         shape = self.regression().shape
-        return tuple(_view(value, shape) for value in self._hyperprior(point))
+        return tuple(as_view(value, shape) for value in self._hyperprior(point))
 
 
 _found: WeakKeyDictionary[Model, tuple[tuple[Variable, ...], list[Decomposition]]] = (
@@ -260,16 +268,3 @@ def _descendants(variable: Variable, model: Model) -> list[Variable]:
 
 def _parameters(variable: Variable) -> list[Variable]:
     return list(variable.owner.op.dist_params(variable.owner))
-
-
-def _view(values, shape) -> NDArray[np.float64]:
-    """Broadcast, in the layout that a number broadcast has.
-
-    The kernels are compiled for one layout, and would be compiled again, for a minute, for another.
-    """
-    view = np.broadcast_to(np.asarray(values, dtype=np.float64), shape)
-    if view.flags.forc:
-        spaced = np.empty((*shape, 2))[..., 0]
-        spaced[...] = view
-        view = np.broadcast_to(spaced, shape)
-    return view
