@@ -1,7 +1,9 @@
 """Bayesian interpolative decomposition for PyMC."""
 
 from pymc_bid import datasets
-from pymc_bid.distributions import GTNSNG, Interpolation, StateVector
+from pymc_bid.compression import CompressedMatrix, compress
+from pymc_bid.distributions import GTNSNG, CompressedNormal, Interpolation, StateVector
+from pymc_bid.memory import trace_size
 from pymc_bid.models import gbt, gbtn
 from pymc_bid.plots import (
     plot_autocorrelation,
@@ -21,6 +23,7 @@ from pymc_bid.results import (
     log_likelihood,
     state_summary,
 )
+from pymc_bid.running_means import RunningMeans
 from pymc_bid.steps import FlipStep, InclusionStep, NoiseStep, SwapStep, WeightStep
 from pymc_bid.steps.assignment import register_steps
 from pymc_bid.stopping import StopWhenStationary
@@ -34,6 +37,9 @@ __all__ = [
     "StateVector",
     "GTNSNG",
     "Interpolation",
+    "compress",
+    "CompressedMatrix",
+    "CompressedNormal",
     # sampling
     "FlipStep",
     "SwapStep",
@@ -41,6 +47,8 @@ __all__ = [
     "WeightStep",
     "InclusionStep",
     "StopWhenStationary",
+    "RunningMeans",
+    "trace_size",
     # results
     "decompose",
     "InterpolativeDecomposition",

@@ -7,6 +7,11 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
+from pymc_bid.compression import CompressedMatrix
+
+ROWS = "number_of_rows"
+"""Name of the data that say how many rows a compressed matrix had."""
+
 
 class Matrix(NamedTuple):
     """A data matrix with its labels."""
@@ -15,6 +20,9 @@ class Matrix(NamedTuple):
     rows: NDArray | None
     """Labels of the rows, None if the input had none."""
     columns: NDArray | None
+    number_of_rows: int
+    """Rows of the matrix; a compressed one has more than `values`."""
+    compressed: bool = False
 
 
 def read_matrix(data: Any, name: str) -> Matrix:
@@ -22,12 +30,16 @@ def read_matrix(data: Any, name: str) -> Matrix:
 
     Parameters
     ----------
-    data : array_like, pandas.DataFrame or xarray.DataArray
+    data : array_like, pandas.DataFrame, xarray.DataArray or CompressedMatrix
     name : str
         What the argument is called, for error messages.
     """
+    if isinstance(data, CompressedMatrix):
+        return Matrix(np.array(data.factor), None, data.columns, data.number_of_rows, True)
     if hasattr(data, "toarray"):
-        raise TypeError(f"{name} is a sparse matrix; pass {name}.toarray().")
+        raise TypeError(
+            f"{name} is a sparse matrix; pass bid.compress({name}), or {name}.toarray()."
+        )
     rows = columns = None
     if isinstance(data, pd.DataFrame):
         rows, columns = _flat(data.index), _flat(data.columns)
@@ -59,7 +71,7 @@ def read_matrix(data: Any, name: str) -> Matrix:
     with np.errstate(over="ignore"):
         if not np.isfinite(np.vdot(values, values)):
             raise ValueError(f"The squares of {name} overflow; rescale it to unit variance.")
-    return Matrix(values, rows, columns)
+    return Matrix(values, rows, columns, len(values))
 
 
 def read_count(k: Any, size: int) -> int | None:

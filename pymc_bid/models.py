@@ -5,9 +5,10 @@ import pymc as pm
 import pytensor.tensor as pt
 from pytensor.graph.basic import Variable
 
-from pymc_bid.distributions import GTNSNG, Interpolation, StateVector
+from pymc_bid.distributions import GTNSNG, CompressedNormal, Interpolation, StateVector
 from pymc_bid.graph.decomposition import remember
 from pymc_bid.inputs import (
+    ROWS,
     read_bounds,
     read_count,
     read_matrix,
@@ -55,8 +56,9 @@ def gbt(
 
     Parameters
     ----------
-    A : array_like, pandas.DataFrame or xarray.DataArray
-        Matrix to be decomposed; labels become coords.
+    A : array_like, pandas.DataFrame, xarray.DataArray or CompressedMatrix
+        Matrix to be decomposed; labels become coords. A tall one may be compressed first
+        (`pymc_bid.compress`), for the same posterior.
     k : int, optional
         Number of columns to choose. None leaves it to the data (automatic relevance determination).
     pool : array_like, pandas.DataFrame or xarray.DataArray, optional
@@ -166,6 +168,11 @@ def _start(A, k, pool, bounds, alpha_sigma, beta_sigma, inclusion):
     candidates = target if pool is None else read_matrix(pool, "pool")
     rows, columns = target.values.shape
     size = candidates.values.shape[1]
+    if pool is not None and (target.compressed or candidates.compressed):
+        raise TypeError(
+            "A or pool is compressed; they can't be compressed apart, for both have to be "
+            "transformed alike. Pass both as they are."
+        )
     if candidates.values.shape[0] != rows:
         raise ValueError(
             f"pool has {candidates.values.shape[0]} rows, A has {rows}; they must be the same."
@@ -189,6 +196,8 @@ def _start(A, k, pool, bounds, alpha_sigma, beta_sigma, inclusion):
     with pm.Model() if context is None else context as model:
         model.add_coords(dict(zip(_dims(model, *coords), coords.values(), strict=True)))
         pm.Data("target", target.values, dims=_dims(model, "row", "column"))
+        if target.compressed:
+            pm.Data(ROWS, target.number_of_rows)
         if pool is not None:
             pm.Data("pool", candidates.values, dims=_dims(model, "row", "basis"))
         # A state vector starts from a draw, so that a sampler that is stuck shows in R-hat. No
@@ -247,12 +256,22 @@ def _finish(model, mean, precision, lower, upper):
             )
         observed = {"observed": model["target"], "dims": _dims(model, "row", "column")}
         sigma = pt.sqrt(model["sigma2"])
+        rows = model[ROWS] if _has(model, ROWS) else None
         if _has(model, "omega2"):
             omega = pt.sqrt(model["omega2"])
-            Interpolation("A", model["r"], weights, sigma, omega, model["own_mean"], **observed)
+            mean = model["own_mean"]
+            if rows is not None:
+                # What compression makes of a column of ones.
+                first = np.arange(len(model.coords[model.name_for("row")])) == 0
+                mean = first[:, None] * pt.sqrt(rows) * mean
+            Interpolation("A", model["r"], weights, sigma, omega, mean, rows=rows, **observed)
         else:
             pool = model["pool"] if _has(model, "pool") else model["target"]
-            pm.Normal("A", mu=(pool * model["r"]) @ weights, sigma=sigma, **observed)
+            fitted = (pool * model["r"]) @ weights
+            if rows is None:
+                pm.Normal("A", mu=fitted, sigma=sigma, **observed)
+            else:
+                CompressedNormal("A", fitted, sigma, rows, **observed)
     remember(model.root)
     return model
 

@@ -94,6 +94,7 @@ class Decomposition:
             if roles.inclusion is None
             else InclusionValues(roles.inclusion, roles.state, model)
         )
+        self._rows = None if roles.rows is None else Quantities([roles.rows], model)
         self._read_pool = None if roles.mean is None else pool_from_mean(roles)
         self.own = None if roles.own is None else OwnDensityValues(roles.own, model)
         target = model.rvs_to_values[likelihood]
@@ -105,6 +106,8 @@ class Decomposition:
         if roles.own is not None:
             read.append(roles.own.mean)
         read += self.noise.expressions
+        if roles.rows is not None:
+            read.append(roles.rows)
         self._pool_data = _Watch(data_containers(read))
         self._pool: NDArray[np.float64] | None = None
         self._regression: Regression | None = None
@@ -122,9 +125,10 @@ class Decomposition:
             if self._pool is None or new_pool:
                 self._pool = self._pool_of(target)
             row_weights = self.noise.read_row_weights(target.shape, self.roles.entries)
+            rows = None if self._rows is None else int(self._rows({})[0])
+            self._regression = reduce_regression(self._pool, target, row_weights, rows)
             if self.own is not None:
-                self.own.read_target(target, row_weights)
-            self._regression = reduce_regression(self._pool, target, row_weights)
+                self.own.read_target(target, row_weights, self._regression.products.rows)
             if self._pool_data.covers(self._target_data):
                 # The pool may have many rows, and is read again with every new target.
                 self._pool = None

@@ -9,6 +9,7 @@ from pymc.model import Model
 from pytensor.graph.basic import Variable
 from pytensor.tensor.random.basic import BernoulliRV, NormalRV
 
+from pymc_bid.distributions.compressed_normal import CompressedNormalRV
 from pymc_bid.distributions.gtnsng import GTNSNGRV
 from pymc_bid.distributions.interpolation import InterpolationRV
 from pymc_bid.distributions.state_vector import SubsetRV
@@ -57,6 +58,8 @@ class Roles:
     """Inclusion probabilities, if they are the entries of a beta variable."""
     own: OwnDensity | None
     """Density of the chosen columns, in the model with the identity; else they are interpolated."""
+    rows: Variable | None
+    """Rows of the data, None if they are those of the observed matrix."""
 
     @property
     def binary(self) -> bool:
@@ -79,10 +82,10 @@ def read_roles(likelihood: Variable, model: Model) -> Roles:
         variable, what was found and what would be needed.
     """
     name = likelihood.name
-    if not isinstance(likelihood.owner.op, NormalRV | InterpolationRV):
+    if not isinstance(likelihood.owner.op, NormalRV | InterpolationRV | CompressedNormalRV):
         raise TypeError(
             f"{name} is {distribution_name(likelihood)}; a decomposition needs an observed "
-            "pm.Normal or bid.Interpolation."
+            "pm.Normal, bid.CompressedNormal or bid.Interpolation."
         )
     imputed = f"{name.removesuffix('_observed')}_unobserved"
     if name != imputed and imputed in model.named_vars:
@@ -112,6 +115,8 @@ def read_roles(likelihood: Variable, model: Model) -> Roles:
             f"The mean of {name} is not a plain product of data, {state.name} and {weights.name}; "
             f"{_EXPECTED}."
         )
+    if sides.rows is not None and random_variables_in([sides.rows], model):
+        raise TypeError(f"The number of rows of {name} is random; it must be data.")
     if weights not in model.free_RVs:
         raise TypeError(f"{weights.name} is observed; a decomposition needs it to be free.")
     scales = [sides.scale] if sides.own is None else [sides.scale, sides.own.scale]
@@ -130,6 +135,7 @@ def read_roles(likelihood: Variable, model: Model) -> Roles:
         hyperparameters=_read_hyperparameters(weights, model),
         inclusion=read_inclusion(state, model),
         own=sides.own,
+        rows=sides.rows,
     )
 
 

@@ -46,8 +46,9 @@ def decompose(
     ----------
     idata : arviz.InferenceData or xarray.DataTree
         What `pm.sample` returned.
-    A : array_like, pandas.DataFrame or xarray.DataArray
-        The matrix that was modelled.
+    A : array_like, pandas.DataFrame, xarray.DataArray or CompressedMatrix
+        The matrix that was modelled; either form will do if it was compressed. C is made of the
+        columns of what is given here.
     pool : array_like, pandas.DataFrame or xarray.DataArray, optional
         The candidate columns, if the model was given any.
     choose : {"most visited", "median probability", "lowest error"} or list
@@ -164,7 +165,10 @@ def decompose(
             "draws_used": summary.used,
             "number_of_sets": int(sets.visits.size),
             "ci_prob": float(ci_prob),
-            "mse": float(np.mean((draws.target.values - chosen @ summary.mean) ** 2)),
+            "mse": float(
+                np.sum((draws.target.values - chosen @ summary.mean) ** 2)
+                / (draws.target.number_of_rows * draws.columns.size)
+            ),
             "identity": int(draws.identity),
             "pool": int(draws.pool is not None),
             "verdict": str(verdict),
@@ -185,7 +189,7 @@ def _errors(idata: Any, draws: Draws) -> tuple[NDArray[np.float64], NDArray[np.f
     # Columns in the order of memory, to be gathered fast.
     (block,) = data.blocks
     basis = np.asfortranarray(block.basis)
-    entries = draws.target.values.size
+    entries = draws.target.number_of_rows * draws.columns.size
     for chain, draw, active, weights in draws.each():
         residual = block.target - basis[:, active] @ weights[active]
         squares = np.einsum("ij,ij->j", residual, residual)

@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from pymc_bid.inputs import Matrix, read_matrix
+from pymc_bid.inputs import ROWS, Matrix, read_matrix
 
 OWN_VARIANCE, OWN_MEAN = "omega2", "own_mean"
 """Variances (draws) and means (data) of the chosen columns, in models with the identity inside."""
@@ -225,6 +225,11 @@ def _check_observed(idata: Any, target: Matrix) -> None:
     if len(matrices) != 1:
         return
     values = np.asarray(matrices[0])
+    constants = read_group(idata, "constant_data")
+    rows = None if constants is None else constants.get(ROWS)
+    if target.compressed or rows is not None:
+        _check_products(values, len(values) if rows is None else int(rows), target)
+        return
     if values.shape != target.values.shape:
         raise ValueError(
             f"A has shape {target.values.shape}, the model was given data of shape {values.shape}."
@@ -234,4 +239,19 @@ def _check_observed(idata: Any, target: Matrix) -> None:
             "A has the shape of the data that the model was given, but other entries: they differ "
             f"by up to {np.nanmax(np.abs(values - target.values)):.3g}. Pass the matrix as it was "
             "modelled (standardised, in the same order)."
+        )
+
+
+def _check_products(observed: NDArray[np.float64], rows: int, target: Matrix) -> None:
+    """Compare matrices of which one is compressed at least, by the inner products of columns."""
+    shapes = (rows, observed.shape[1]), (target.number_of_rows, target.values.shape[1])
+    if shapes[0] != shapes[1]:
+        raise ValueError(f"A has shape {shapes[1]}, the model was given data of shape {shapes[0]}.")
+    products, expected = (values.T @ values for values in (target.values, observed))
+    norms = np.sqrt(np.diagonal(expected))
+    if not (np.abs(products - expected) <= 1e-6 * np.outer(norms, norms)).all():
+        raise ValueError(
+            "A has the shape of the data that the model was given, but other entries: inner "
+            "products of its columns differ. Pass the matrix as it was modelled (standardised, in "
+            "the same order)."
         )

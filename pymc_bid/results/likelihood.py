@@ -57,6 +57,8 @@ def log_likelihood(
     if isinstance(thin, bool) or int(thin) != thin or thin < 1:
         raise ValueError(f"thin must be a positive integer, got {thin!r}.")
     draws = read_draws(idata, A, pool, state, weights, noise)
+    if draws.target.compressed:
+        raise TypeError("A is compressed and has no rows to leave out; pass the matrix itself.")
     if draws.weights is None or draws.noise is None:
         missing = weights if draws.weights is None else noise
         raise ValueError(f"The log likelihood needs {missing!r}, which is not in the posterior.")

@@ -115,7 +115,7 @@ def interpolation_noise(draws: Draws, active, kept) -> NDArray[np.float64]:
     (block,) = data.blocks
     basis, target = block.basis[:, active], block.target[:, columns]
     squares = [np.sum((target - basis @ weights[:, columns]) ** 2) for weights in kept]
-    return np.array(squares) / (draws.rows.size * columns.size)
+    return np.array(squares) / (draws.target.number_of_rows * columns.size)
 
 
 def _interval(values: NDArray[np.float64], ci_prob: float) -> NDArray[np.float64]:
