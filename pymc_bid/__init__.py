@@ -20,6 +20,7 @@ from pymc_bid.results import (
     check_convergence,
     decompose,
     ess_per_second,
+    impute,
     log_likelihood,
     state_summary,
 )
@@ -52,6 +53,7 @@ __all__ = [
     # results
     "decompose",
     "InterpolativeDecomposition",
+    "impute",
     "log_likelihood",
     "state_summary",
     "check_convergence",

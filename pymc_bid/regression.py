@@ -121,6 +121,13 @@ def reduce_regression(
             sides = (root * pool[kept], root * target[np.ix_(kept, columns)])
             blocks.append(_reduce(*sides, columns, False))
         rows = (row_weights > 0).sum(axis=0).astype(np.float64)
+        if number_of_rows is not None and number_of_rows != len(target):
+            if not np.all(row_weights == row_weights[:1]):
+                raise ValueError(
+                    "The target is compressed, and its entries differ in precision or are missing; "
+                    "one or the other."
+                )
+            rows[:] = number_of_rows
     products = _products(blocks, pattern, rows)
     return Regression(products, tuple(blocks), shared)
 

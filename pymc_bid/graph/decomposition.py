@@ -17,7 +17,15 @@ from pymc_bid.graph.noise import NoiseValues
 from pymc_bid.graph.own_columns import OwnColumns, OwnDensityValues
 from pymc_bid.graph.roles import distribution_name, pool_from_mean, read_roles
 from pymc_bid.graph.structure import INTERPRETED, children, data_containers
-from pymc_bid.graph.values import Entry, KnownState, Point, Quantities, StateEntry, WeightPrior
+from pymc_bid.graph.values import (
+    Entry,
+    KnownState,
+    Point,
+    Quantities,
+    StateEntry,
+    WeightPrior,
+    as_view,
+)
 from pymc_bid.regression import Regression, reduce_regression
 
 
@@ -97,9 +105,9 @@ class Decomposition:
         read = [target if roles.mean is None else roles.mean]
         if roles.own is not None:
             read.append(roles.own.mean)
+        read += self.noise.expressions
         if roles.rows is not None:
             read.append(roles.rows)
-        read += self.noise.expressions
         self._pool_data = _Watch(data_containers(read))
         self._pool: NDArray[np.float64] | None = None
         self._regression: Regression | None = None
@@ -117,10 +125,10 @@ class Decomposition:
             if self._pool is None or new_pool:
                 self._pool = self._pool_of(target)
             row_weights = self.noise.read_row_weights(target.shape, self.roles.entries)
-            rows = self._number_of_rows(target, row_weights)
-            if self.own is not None:
-                self.own.read_target(target, row_weights, rows)
+            rows = None if self._rows is None else int(self._rows({})[0])
             self._regression = reduce_regression(self._pool, target, row_weights, rows)
+            if self.own is not None:
+                self.own.read_target(target, row_weights, self._regression.products.rows)
             if self._pool_data.covers(self._target_data):
                 # The pool may have many rows, and is read again with every new target.
                 self._pool = None
@@ -130,16 +138,6 @@ class Decomposition:
         target = np.asarray(self._target({})[0], dtype=np.float64)
         entries = self.roles.entries
         return target if entries is None else entries.put_back(target, self._read_pool.shape())
-
-    def _number_of_rows(self, target, row_weights) -> int:
-        """Rows M of the data, more than the target has if it is compressed."""
-        rows = len(target) if self._rows is None else int(self._rows({})[0])
-        if rows != len(target) and row_weights is not None:
-            raise TypeError(
-                f"{self.roles.likelihood.name} is compressed; its entries are sums over all rows, "
-                "none of which can be missing or have a precision of its own."
-            )
-        return rows
 
     def _pool_of(self, target: NDArray[np.float64]) -> NDArray[np.float64]:
         pool = target if self._read_pool is None else self._read_pool(target, self._size)
@@ -178,7 +176,7 @@ class Decomposition:
         else:
             mean, scale = self._location(point)
             precision = np.asarray(scale, dtype=np.float64) ** -2.0
-        prior = WeightPrior(*(_view(x, shape) for x in (mean, precision, *self._bounds(point))))
+        prior = WeightPrior.of(shape, mean, precision, *self._bounds(point))
         if self._location.fixed and self._bounds.fixed:
             self._fixed_prior = prior
         return prior
@@ -186,7 +184,7 @@ class Decomposition:
     def hyperprior(self, point: Point) -> tuple[NDArray[np.float64], ...]:
         """μ_μ, τ_μ, α_t, β_t of the GTNSNG prior, each a read-only (N, L) view."""
         shape = self.regression().shape
-        return tuple(_view(value, shape) for value in self._hyperprior(point))
+        return tuple(as_view(value, shape) for value in self._hyperprior(point))
 
 
 _found: WeakKeyDictionary[Model, tuple[tuple[Variable, ...], list[Decomposition]]] = (
@@ -274,16 +272,3 @@ def _descendants(variable: Variable, model: Model) -> list[Variable]:
 
 def _parameters(variable: Variable) -> list[Variable]:
     return list(variable.owner.op.dist_params(variable.owner))
-
-
-def _view(values, shape) -> NDArray[np.float64]:
-    """Broadcast, in the layout that a number broadcast has.
-
-    The kernels are compiled for one layout, and would be compiled again, for a minute, for another.
-    """
-    view = np.broadcast_to(np.asarray(values, dtype=np.float64), shape)
-    if view.flags.forc:
-        spaced = np.empty((*shape, 2))[..., 0]
-        spaced[...] = view
-        view = np.broadcast_to(spaced, shape)
-    return view

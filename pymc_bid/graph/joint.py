@@ -101,9 +101,8 @@ class Joint:
         priors = [part.weight_prior(point) for part in self.parts]
         if len(priors) == 1:
             return priors[0]
-        return WeightPrior(
-            *(np.concatenate(fields, axis=1) for fields in zip(*priors, strict=True))
-        )
+        fields = [np.concatenate(field, axis=1) for field in zip(*priors, strict=True)]
+        return WeightPrior.of(fields[0].shape, *fields)
 
     def own_columns(self, point: Point) -> OwnColumns:
         """Return the own densities of the columns at a point."""

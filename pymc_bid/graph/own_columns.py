@@ -48,20 +48,31 @@ class OwnDensityValues:
             self._variance_prior = Quantities(parameters, model)
 
     def read_target(
-        self, target: NDArray[np.float64], row_weights: NDArray[np.float64] | None, rows: int
+        self,
+        target: NDArray[np.float64],
+        row_weights: NDArray[np.float64] | None,
+        rows: NDArray[np.float64],
     ) -> None:
-        """Take in a matrix of M rows, or its factor, of which only sums of squares are kept.
+        """Take in a matrix, or its factor, of which nothing but N sums of squares is kept.
 
-        `row_weights` are those of the entries in the regression, see `pymc_bid.regression`; here
-        they only tell which ones are missing.
+        Parameters
+        ----------
+        target : array (M, N)
+        row_weights : array (M, N) or None
+            Those of the entries in the regression, see `pymc_bid.regression`; here they only tell
+            which ones are missing.
+        rows : array (N,)
+            Number of entries of each column that are not missing.
         """
-        observed = np.ones(target.shape) if row_weights is None else row_weights > 0
-        self._rows = rows if row_weights is None else observed.sum(axis=0)
-        self._squares = (observed * (target - self._mean({})[0]) ** 2).sum(axis=0)
+        self._rows = rows
+        squares = (target - self._mean({})[0]) ** 2
         # The kernels take interpolated entries in units of their noise, and so these ones too.
         self._units = np.zeros(target.shape[1])
         if row_weights is not None:
+            observed = row_weights > 0
+            squares[~observed] = 0.0
             self._units = 0.5 * np.log(np.where(observed, row_weights, 1.0)).sum(axis=0)
+        self._squares = squares.sum(axis=0)
 
     def columns(self, point: Point) -> OwnColumns:
         """Return the own densities at a point, with ω² integrated out if it can be."""

@@ -15,6 +15,19 @@ from pymc_bid.graph.structure import INTERPRETED, data_containers, is_fixed
 Point = dict[str, np.ndarray]
 
 
+def as_view(values, shape: tuple[int, int]) -> NDArray[np.float64]:
+    """Broadcast, in the layout that a number broadcast has.
+
+    The kernels are compiled for one layout, and would be compiled again, for a minute, for another.
+    """
+    view = np.broadcast_to(np.asarray(values, dtype=np.float64), shape)
+    if view.flags.forc:
+        spaced = np.empty((*shape, 2))[..., 0]
+        spaced[...] = view
+        view = np.broadcast_to(spaced, shape)
+    return view
+
+
 class WeightPrior(NamedTuple):
     """Parameters of the weights' prior, each a read-only (N, L) view."""
 
@@ -22,6 +35,11 @@ class WeightPrior(NamedTuple):
     precision: NDArray[np.float64]
     lower: NDArray[np.float64]
     upper: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, shape: tuple[int, int], *fields) -> "WeightPrior":
+        """Broadcast mean, precision, lower and upper bound to (N, L)."""
+        return cls(*(as_view(field, shape) for field in fields))
 
 
 class Quantities:

@@ -95,9 +95,12 @@ def log_likelihood(
 def _log_density(draws: Draws, chain, draw, active, weights):
     """Log density of each entry of A at one draw, (row, column)."""
     residual = draws.target.values - draws.candidates[:, active] @ weights[active]
-    variance = np.full(draws.columns.size, draws.noise[chain, draw])
+    variance = np.array(np.broadcast_to(draws.noise[chain, draw], draws.columns.shape))
     if draws.identity:
         mean = np.broadcast_to(draws.own_mean, draws.columns.shape)
         residual[:, active] = draws.target.values[:, active] - mean[active]
         variance[active] = draws.own_variance[chain, draw, active]
-    return -0.5 * (np.log(2 * np.pi * variance) + residual**2 / variance)
+    density = -0.5 * (np.log(2 * np.pi * variance) + residual**2 / variance)
+    if draws.target.observed is not None:
+        density[~draws.target.observed] = 0.0
+    return density

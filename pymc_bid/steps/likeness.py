@@ -70,7 +70,7 @@ def likeness(
     return Likeness(
         scaled,
         variance,
-        WeightPrior(mean * root, precision / root**2, lower * root, upper * root),
+        WeightPrior.of(mean.shape, mean * root, precision / root**2, lower * root, upper * root),
         own._replace(log_densities=densities),
         root,
     )
