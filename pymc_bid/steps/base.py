@@ -4,7 +4,12 @@ from typing import ClassVar
 
 import numpy as np
 from pymc.model import Model, modelcontext
-from pymc.step_methods.compound import BlockedStep, Competence, StepMethodState
+from pymc.step_methods.compound import (
+    BlockedStep,
+    Competence,
+    CompoundStep,
+    StepMethodState,
+)
 from pymc.util import get_random_generator, get_value_vars_from_user_vars
 from pytensor.graph.basic import Variable
 from pytensor.tensor.random.basic import BernoulliRV
@@ -32,6 +37,26 @@ class DecompositionStep(BlockedStep):
     """
 
     _state_class = StepMethodState
+
+    def __new__(cls, *args, **kwargs):
+        """Make a step for each decomposition that the variables belong to.
+
+        PyMC gives all variables that a step claims in a model to one instance.
+        """
+        vars, args = (kwargs.pop("vars"), args) if "vars" in kwargs else (args[0], args[1:])
+        vars = list(vars) if isinstance(vars, list | tuple) else [vars]
+        if len(vars) > 1:
+            groups = _by_decomposition(vars, modelcontext(kwargs.get("model")))
+            if len(groups) > 1:
+                rngs = get_random_generator(kwargs.pop("rng", None)).spawn(len(groups))
+                return CompoundStep(
+                    [
+                        cls(group, *args, rng=rng, **kwargs)
+                        for group, rng in zip(groups, rngs, strict=True)
+                    ]
+                )
+        return super().__new__(cls, vars, *args, **kwargs)
+
     stats_dtypes_shapes: ClassVar[dict] = {}
 
     def __init__(self, vars, *, model=None, rng=None, **pymc_arguments):
@@ -94,6 +119,16 @@ class DecompositionStep(BlockedStep):
     def report(self, **statistics) -> list[dict]:
         """Statistics in the form that PyMC records them."""
         return [{f"bid_{name}": value for name, value in statistics.items()}]
+
+
+def _by_decomposition(vars: list, model: Model) -> list[list]:
+    """Group variables by the decomposition that they belong to."""
+    variables = [model.values_to_rvs[value] for value in get_value_vars_from_user_vars(vars, model)]
+    groups: dict[int, list] = {}
+    for variable in variables:
+        belongs = [variable in found.roles.variables for found in find_decompositions(model)]
+        groups.setdefault(belongs.index(True) if any(belongs) else -1, []).append(variable)
+    return list(groups.values())
 
 
 def active_columns(state: np.ndarray) -> np.ndarray:
