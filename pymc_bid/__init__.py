@@ -1,7 +1,9 @@
 """Bayesian interpolative decomposition for PyMC."""
 
 from pymc_bid import datasets
-from pymc_bid.distributions import GTNSNG, Interpolation, StateVector
+from pymc_bid.compression import CompressedMatrix, compress
+from pymc_bid.distributions import GTNSNG, CompressedNormal, Interpolation, StateVector
+from pymc_bid.memory import trace_size
 from pymc_bid.models import gbt, gbtn
 from pymc_bid.plots import (
     plot_autocorrelation,
@@ -18,9 +20,11 @@ from pymc_bid.results import (
     check_convergence,
     decompose,
     ess_per_second,
+    impute,
     log_likelihood,
     state_summary,
 )
+from pymc_bid.running_means import RunningMeans
 from pymc_bid.steps import FlipStep, InclusionStep, NoiseStep, SwapStep, WeightStep
 from pymc_bid.steps.assignment import register_steps
 from pymc_bid.stopping import StopWhenStationary
@@ -34,6 +38,9 @@ __all__ = [
     "StateVector",
     "GTNSNG",
     "Interpolation",
+    "compress",
+    "CompressedMatrix",
+    "CompressedNormal",
     # sampling
     "FlipStep",
     "SwapStep",
@@ -41,9 +48,12 @@ __all__ = [
     "WeightStep",
     "InclusionStep",
     "StopWhenStationary",
+    "RunningMeans",
+    "trace_size",
     # results
     "decompose",
     "InterpolativeDecomposition",
+    "impute",
     "log_likelihood",
     "state_summary",
     "check_convergence",

@@ -5,9 +5,11 @@ import pymc as pm
 import pytensor.tensor as pt
 from pytensor.graph.basic import Variable
 
-from pymc_bid.distributions import GTNSNG, Interpolation, StateVector
+from pymc_bid.distributions import GTNSNG, CompressedNormal, Interpolation, StateVector
 from pymc_bid.graph.decomposition import remember
 from pymc_bid.inputs import (
+    OBSERVED,
+    ROWS,
     read_bounds,
     read_count,
     read_matrix,
@@ -32,6 +34,7 @@ def gbt(
     own_mean=0.0,
     alpha_omega=1.0,
     beta_omega=1.0,
+    missing=None,
 ):
     """Bayesian interpolative decomposition with a truncated normal prior on the weights (GBT).
 
@@ -55,8 +58,9 @@ def gbt(
 
     Parameters
     ----------
-    A : array_like, pandas.DataFrame or xarray.DataArray
-        Matrix to be decomposed; labels become coords.
+    A : array_like, pandas.DataFrame, xarray.DataArray or CompressedMatrix
+        Matrix to be decomposed; labels become coords. A tall one may be compressed first
+        (`pymc_bid.compress`), for the same posterior.
     k : int, optional
         Number of columns to choose. None leaves it to the data (automatic relevance determination).
     pool : array_like, pandas.DataFrame or xarray.DataArray, optional
@@ -78,6 +82,11 @@ def gbt(
     alpha_omega, beta_omega : float
         Shape and scale of the prior of their variances. 1 and 1 have the weight of two rows of
         data, and are meant for columns whose variance is not far from 1.
+    missing : {None, "zero", "mask"}
+        What entries that are nan, or masked, stand for. None: an error. "zero": 0, as observed as
+        any other, the paper's way with standardised data. "mask": nothing; they have no likelihood,
+        and where their column interpolates others they are the mean of what is observed in it.
+        `pymc_bid.impute` predicts them.
 
     Returns
     -------
@@ -94,7 +103,9 @@ def gbt(
     >>> with bid.gbt(A, k=2) as model:
     ...     idata = pm.sample(tune=100, draws=100, progressbar=False)  # doctest: +SKIP
     """
-    model, lower, upper, shape = _start(A, k, pool, bounds, alpha_sigma, beta_sigma, inclusion)
+    model, lower, upper, shape = _start(
+        A, k, pool, bounds, alpha_sigma, beta_sigma, inclusion, missing
+    )
     _add_own_density(model, identity, own_mean, alpha_omega, beta_omega)
     mu, tau = _read(read_real, mu, "mu"), _read(read_positive, tau, "tau")
     for name, value in (("mu", mu), ("tau", tau)):
@@ -119,6 +130,7 @@ def gbtn(
     own_mean=0.0,
     alpha_omega=1.0,
     beta_omega=1.0,
+    missing=None,
 ):
     """Bayesian interpolative decomposition with a hierarchical prior on the weights (GBTN).
 
@@ -131,7 +143,7 @@ def gbtn(
     Parameters
     ----------
     A, k, pool, bounds, alpha_sigma, beta_sigma, inclusion, identity, own_mean, alpha_omega, \
-    beta_omega
+    beta_omega, missing
         As for `gbt`.
     mu_mu, tau_mu : float
         Mean and precision of the normal factor of the hyperprior.
@@ -143,7 +155,7 @@ def gbtn(
     pymc.Model
         As from `gbt`, with one more variable `mu_tau` (dims `basis`, `column`, `hyperparameter`).
     """
-    model, lower, upper, _ = _start(A, k, pool, bounds, alpha_sigma, beta_sigma, inclusion)
+    model, lower, upper, _ = _start(A, k, pool, bounds, alpha_sigma, beta_sigma, inclusion, missing)
     _add_own_density(model, identity, own_mean, alpha_omega, beta_omega)
     with model:
         model.add_coord(*_dims(model, "hyperparameter"), ["mu", "tau"])
@@ -160,12 +172,17 @@ def gbtn(
     return _finish(model, mu_tau[..., 0], mu_tau[..., 1], lower, upper)
 
 
-def _start(A, k, pool, bounds, alpha_sigma, beta_sigma, inclusion):
+def _start(A, k, pool, bounds, alpha_sigma, beta_sigma, inclusion, missing):
     """Return a model with data, state vector and noise variance, and what the weights need."""
-    target = read_matrix(A, "A")
-    candidates = target if pool is None else read_matrix(pool, "pool")
+    target = read_matrix(A, "A", missing)
+    candidates = target if pool is None else read_matrix(pool, "pool", missing)
     rows, columns = target.values.shape
     size = candidates.values.shape[1]
+    if pool is not None and (target.compressed or candidates.compressed):
+        raise TypeError(
+            "A or pool is compressed; they can't be compressed apart, for both have to be "
+            "transformed alike. Pass both as they are."
+        )
     if candidates.values.shape[0] != rows:
         raise ValueError(
             f"pool has {candidates.values.shape[0]} rows, A has {rows}; they must be the same."
@@ -189,6 +206,12 @@ def _start(A, k, pool, bounds, alpha_sigma, beta_sigma, inclusion):
     with pm.Model() if context is None else context as model:
         model.add_coords(dict(zip(_dims(model, *coords), coords.values(), strict=True)))
         pm.Data("target", target.values, dims=_dims(model, "row", "column"))
+        if target.compressed:
+            pm.Data(ROWS, target.number_of_rows)
+        if target.observed is not None:
+            observed = target.observed.astype(np.float64)
+            pm.Data(OBSERVED, observed, dims=_dims(model, "row", "column"))
+            pm.Data("entries", target.values[target.observed])
         if pool is not None:
             pm.Data("pool", candidates.values, dims=_dims(model, "row", "basis"))
         # A state vector starts from a draw, so that a sampler that is stuck shows in R-hat. No
@@ -247,12 +270,28 @@ def _finish(model, mean, precision, lower, upper):
             )
         observed = {"observed": model["target"], "dims": _dims(model, "row", "column")}
         sigma = pt.sqrt(model["sigma2"])
+        rows = model[ROWS] if _has(model, ROWS) else None
         if _has(model, "omega2"):
             omega = pt.sqrt(model["omega2"])
-            Interpolation("A", model["r"], weights, sigma, omega, model["own_mean"], **observed)
+            mean = model["own_mean"]
+            if rows is not None:
+                # What compression makes of a column of ones.
+                first = np.arange(len(model.coords[model.name_for("row")])) == 0
+                mean = first[:, None] * pt.sqrt(rows) * mean
+            precision = model[OBSERVED] if _has(model, OBSERVED) else 1.0
+            scales = (sigma, omega, mean)
+            options = {"precision": precision, "rows": rows, **observed}
+            Interpolation("A", model["r"], weights, *scales, **options)
         else:
             pool = model["pool"] if _has(model, "pool") else model["target"]
-            pm.Normal("A", mu=(pool * model["r"]) @ weights, sigma=sigma, **observed)
+            fitted = (pool * model["r"]) @ weights
+            if _has(model, OBSERVED):
+                fitted = fitted[model[OBSERVED].nonzero()]
+                pm.Normal("A", mu=fitted, sigma=sigma, observed=model["entries"])
+            elif rows is None:
+                pm.Normal("A", mu=fitted, sigma=sigma, **observed)
+            else:
+                CompressedNormal("A", fitted, sigma, rows, **observed)
     remember(model.root)
     return model
 

@@ -83,6 +83,7 @@ def reduce_regression(
     pool: NDArray[np.float64],
     target: NDArray[np.float64],
     row_weights: NDArray[np.float64] | None = None,
+    number_of_rows: int | None = None,
 ) -> Regression:
     """Reduce a pool (M, N) and a target (M, L) to what the samplers need.
 
@@ -91,6 +92,8 @@ def reduce_regression(
     pool, target : arrays (M, N) and (M, L)
     row_weights : array (M, L), optional
         Known precision of each entry of the target, 0 where it is missing; all 1 if not given.
+    number_of_rows : int, optional
+        Rows M that a compressed target had; those that it has if not given.
 
     Raises
     ------
@@ -106,7 +109,8 @@ def reduce_regression(
     if row_weights is None:
         pattern = np.zeros(target.shape[1], dtype=np.int64)
         blocks = [_reduce(pool, target, np.arange(target.shape[1]), shared)]
-        rows = np.full(target.shape[1], float(len(target)))
+        number_of_rows = len(target) if number_of_rows is None else number_of_rows
+        rows = np.full(target.shape[1], float(number_of_rows))
     else:
         distinct, pattern = np.unique(row_weights, axis=1, return_inverse=True)
         pattern = np.ravel(pattern).astype(np.int64)
@@ -117,6 +121,13 @@ def reduce_regression(
             sides = (root * pool[kept], root * target[np.ix_(kept, columns)])
             blocks.append(_reduce(*sides, columns, False))
         rows = (row_weights > 0).sum(axis=0).astype(np.float64)
+        if number_of_rows is not None and number_of_rows != len(target):
+            if not np.all(row_weights == row_weights[:1]):
+                raise ValueError(
+                    "The target is compressed, and its entries differ in precision or are missing; "
+                    "one or the other."
+                )
+            rows[:] = number_of_rows
     products = _products(blocks, pattern, rows)
     return Regression(products, tuple(blocks), shared)
 

@@ -1,6 +1,5 @@
 """An interpolative decomposition found in a PyMC model: its data and its values at a point."""
 
-from typing import NamedTuple
 from weakref import WeakKeyDictionary, WeakSet
 
 import numpy as np
@@ -13,21 +12,21 @@ from pytensor.compile.sharedvalue import SharedVariable
 from pytensor.graph.basic import Variable
 
 from pymc_bid.graph.inclusion import InclusionValues
+from pymc_bid.graph.joint import Joint
+from pymc_bid.graph.noise import NoiseValues
 from pymc_bid.graph.own_columns import OwnColumns, OwnDensityValues
 from pymc_bid.graph.roles import distribution_name, pool_from_mean, read_roles
-from pymc_bid.graph.state_prior import StatePrior
 from pymc_bid.graph.structure import INTERPRETED, children, data_containers
-from pymc_bid.graph.values import Entry, KnownState, Point, Quantities, StateEntry
+from pymc_bid.graph.values import (
+    Entry,
+    KnownState,
+    Point,
+    Quantities,
+    StateEntry,
+    WeightPrior,
+    as_view,
+)
 from pymc_bid.regression import Regression, reduce_regression
-
-
-class WeightPrior(NamedTuple):
-    """Parameters of the weights' prior, each a read-only (N, L) view."""
-
-    mean: NDArray[np.float64]
-    precision: NDArray[np.float64]
-    lower: NDArray[np.float64]
-    upper: NDArray[np.float64]
 
 
 class _Watch:
@@ -55,10 +54,12 @@ class Decomposition:
     ----------
     roles : Roles
         The random variables concerned.
-    state, weights, noise, hyperparameters : Entry or None
+    state, weights, hyperparameters : Entry or None
         Their entries in a sampler's point; a state vector that is not sampled is a `KnownState`.
-    state_prior : StatePrior or None
-        The prior of the state vector, if that is sampled.
+    noise : NoiseValues
+        The noise variances.
+    joint : Joint
+        This one and all others with the same state vector.
     inclusion : InclusionValues or None
         The beta prior of the inclusion probabilities.
     own : OwnDensityValues or None
@@ -71,7 +72,7 @@ class Decomposition:
             roles.state, model
         )
         self.weights = Entry(roles.weights, model)
-        self.noise = None if roles.noise is None else Entry(roles.noise, model)
+        self.noise = NoiseValues(likelihood, roles.scale, roles.noise, roles.precision, model)
         self.hyperparameters = (
             None if roles.hyperparameters is None else Entry(roles.hyperparameters, model)
         )
@@ -83,23 +84,17 @@ class Decomposition:
             model,
         )
         self._location = Quantities(parameters[:2], model)
-        self._scale = Quantities([roles.scale], model)
         self._hyperprior = (
             None
             if roles.hyperparameters is None
             else Quantities(_parameters(roles.hyperparameters)[:4], model)
-        )
-        self._noise_prior = (
-            None if roles.noise is None else Quantities(_parameters(roles.noise), model)
         )
         self.inclusion = (
             None
             if roles.inclusion is None
             else InclusionValues(roles.inclusion, roles.state, model)
         )
-        self.state_prior = (
-            StatePrior(roles.state, likelihood, model) if roles.state in model.free_RVs else None
-        )
+        self._rows = None if roles.rows is None else Quantities([roles.rows], model)
         self._read_pool = None if roles.mean is None else pool_from_mean(roles)
         self.own = None if roles.own is None else OwnDensityValues(roles.own, model)
         target = model.rvs_to_values[likelihood]
@@ -110,28 +105,39 @@ class Decomposition:
         read = [target if roles.mean is None else roles.mean]
         if roles.own is not None:
             read.append(roles.own.mean)
+        read += self.noise.expressions
+        if roles.rows is not None:
+            read.append(roles.rows)
         self._pool_data = _Watch(data_containers(read))
         self._pool: NDArray[np.float64] | None = None
         self._regression: Regression | None = None
         self._fixed_prior: WeightPrior | None = None
         self.regression()
+        self.joint = Joint([self], model)
 
     def regression(self) -> Regression:
         """Return the data, read again if a `pm.Data` container was given new values."""
         # Both are asked: a container may hold the pool and the target.
         new_target, new_pool = self._target_data.changed(), self._pool_data.changed()
         if self._regression is None or new_target or new_pool:
-            target = np.asarray(self._target({})[0], dtype=np.float64)
+            target = self._read_target()
             self._size = int(self._read_size())
             if self._pool is None or new_pool:
                 self._pool = self._pool_of(target)
+            row_weights = self.noise.read_row_weights(target.shape, self.roles.entries)
+            rows = None if self._rows is None else int(self._rows({})[0])
+            self._regression = reduce_regression(self._pool, target, row_weights, rows)
             if self.own is not None:
-                self.own.read_target(target)
-            self._regression = reduce_regression(self._pool, target)
+                self.own.read_target(target, row_weights, self._regression.products.rows)
             if self._pool_data.covers(self._target_data):
                 # The pool may have many rows, and is read again with every new target.
                 self._pool = None
         return self._regression
+
+    def _read_target(self) -> NDArray[np.float64]:
+        target = np.asarray(self._target({})[0], dtype=np.float64)
+        entries = self.roles.entries
+        return target if entries is None else entries.put_back(target, self._read_pool.shape())
 
     def _pool_of(self, target: NDArray[np.float64]) -> NDArray[np.float64]:
         pool = target if self._read_pool is None else self._read_pool(target, self._size)
@@ -157,16 +163,7 @@ class Decomposition:
 
     def noise_variance(self, point: Point) -> NDArray[np.float64]:
         """σ² of each target at a point, whatever its prior, (L,)."""
-        if self.noise is not None:
-            variance = self.noise.read(point)
-        else:
-            variance = np.asarray(self._scale(point)[0], dtype=np.float64).ravel() ** 2
-        return np.array(np.broadcast_to(variance, self.regression().shape[1:]))
-
-    def noise_prior(self, point: Point) -> tuple[float, float]:
-        """Shape and scale of the inverse gamma prior of σ²."""
-        shape, scale = self._noise_prior(point)
-        return float(shape), float(scale)
+        return self.noise.at(point, self.regression().shape[1])
 
     def weight_prior(self, point: Point) -> WeightPrior:
         """Return the parameters of the prior of Y at a point."""
@@ -179,7 +176,7 @@ class Decomposition:
         else:
             mean, scale = self._location(point)
             precision = np.asarray(scale, dtype=np.float64) ** -2.0
-        prior = WeightPrior(*(_view(x, shape) for x in (mean, precision, *self._bounds(point))))
+        prior = WeightPrior.of(shape, mean, precision, *self._bounds(point))
         if self._location.fixed and self._bounds.fixed:
             self._fixed_prior = prior
         return prior
@@ -187,11 +184,7 @@ class Decomposition:
     def hyperprior(self, point: Point) -> tuple[NDArray[np.float64], ...]:
         """μ_μ, τ_μ, α_t, β_t of the GTNSNG prior, each a read-only (N, L) view."""
         shape = self.regression().shape
-        return tuple(_view(value, shape) for value in self._hyperprior(point))
-
-    def log_prior_odds(self, point: Point) -> NDArray[np.float64]:
-        """Return the log odds of each column being chosen, before the data, see `StatePrior`."""
-        return self.state_prior.log_odds(self._size, point)
+        return tuple(as_view(value, shape) for value in self._hyperprior(point))
 
 
 _found: WeakKeyDictionary[Model, tuple[tuple[Variable, ...], list[Decomposition]]] = (
@@ -228,6 +221,12 @@ def find_decompositions(model: Model) -> list[Decomposition]:
             decompositions.append(Decomposition(likelihood, model))
         except (TypeError, ValueError):
             continue
+    for state in {decomposition.roles.state for decomposition in decompositions}:
+        parts = [part for part in decompositions if part.roles.state is state]
+        if len(parts) > 1:
+            joint = Joint(parts, model)
+            for part in parts:
+                part.joint = joint
     _found[model] = (variables, decompositions)
     return decompositions
 
@@ -268,16 +267,3 @@ def _descendants(variable: Variable, model: Model) -> list[Variable]:
 
 def _parameters(variable: Variable) -> list[Variable]:
     return list(variable.owner.op.dist_params(variable.owner))
-
-
-def _view(values, shape) -> NDArray[np.float64]:
-    """Broadcast, in the layout that a number broadcast has.
-
-    The kernels are compiled for one layout, and would be compiled again, for a minute, for another.
-    """
-    view = np.broadcast_to(np.asarray(values, dtype=np.float64), shape)
-    if view.flags.forc:
-        spaced = np.empty((*shape, 2))[..., 0]
-        spaced[...] = view
-        view = np.broadcast_to(spaced, shape)
-    return view

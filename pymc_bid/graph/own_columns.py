@@ -47,10 +47,32 @@ class OwnDensityValues:
             parameters = own.variance.owner.op.dist_params(own.variance.owner)
             self._variance_prior = Quantities(parameters, model)
 
-    def read_target(self, target: NDArray[np.float64]) -> None:
-        """Take in a matrix (M, N), of which nothing but N sums of squares is kept."""
-        self._rows = len(target)
-        self._squares = ((target - self._mean({})[0]) ** 2).sum(axis=0)
+    def read_target(
+        self,
+        target: NDArray[np.float64],
+        row_weights: NDArray[np.float64] | None,
+        rows: NDArray[np.float64],
+    ) -> None:
+        """Take in a matrix, or its factor, of which nothing but N sums of squares is kept.
+
+        Parameters
+        ----------
+        target : array (M, N)
+        row_weights : array (M, N) or None
+            Those of the entries in the regression, see `pymc_bid.regression`; here they only tell
+            which ones are missing.
+        rows : array (N,)
+            Number of entries of each column that are not missing.
+        """
+        self._rows = rows
+        squares = (target - self._mean({})[0]) ** 2
+        # The kernels take interpolated entries in units of their noise, and so these ones too.
+        self._units = np.zeros(target.shape[1])
+        if row_weights is not None:
+            observed = row_weights > 0
+            squares[~observed] = 0.0
+            self._units = 0.5 * np.log(np.where(observed, row_weights, 1.0)).sum(axis=0)
+        self._squares = squares.sum(axis=0)
 
     def columns(self, point: Point) -> OwnColumns:
         """Return the own densities at a point, with ω² integrated out if it can be."""
@@ -66,7 +88,7 @@ class OwnDensityValues:
         else:
             variance = np.ravel(np.asarray(self._scale(point)[0], dtype=np.float64)) ** 2
             log_densities = -0.5 * (rows * np.log(variance) + squares / variance)
-        return OwnColumns(np.arange(len(squares))[:, None], log_densities)
+        return OwnColumns(np.arange(len(squares))[:, None], log_densities - self._units)
 
     def _prior(self, point: Point) -> list[NDArray[np.float64]]:
         # Small integers would make the logarithms ones of half precision.

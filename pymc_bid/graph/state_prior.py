@@ -27,8 +27,8 @@ class StatePrior:
         on the other ones.
     """
 
-    def __init__(self, state: Variable, likelihood: Variable, model: Model):
-        self.further = [v for v in children(state, model) if v is not likelihood]
+    def __init__(self, state: Variable, likelihoods: list[Variable], model: Model):
+        self.further = [v for v in children(state, model) if v not in likelihoods]
         self.linear = all(v in model.potentials and is_affine(v, [state]) for v in self.further)
         self._model = model
         self._entry = Entry(state, model)

@@ -1,9 +1,11 @@
 """Values of model expressions at a sampler's point, and back."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pytensor
+from numpy.typing import NDArray
 from pymc.model import Model
 from pymc.pytensorf import inputvars
 from pytensor.graph.basic import Variable
@@ -11,6 +13,33 @@ from pytensor.graph.basic import Variable
 from pymc_bid.graph.structure import INTERPRETED, data_containers, is_fixed
 
 Point = dict[str, np.ndarray]
+
+
+def as_view(values, shape: tuple[int, int]) -> NDArray[np.float64]:
+    """Broadcast, in the layout that a number broadcast has.
+
+    The kernels are compiled for one layout, and would be compiled again, for a minute, for another.
+    """
+    view = np.broadcast_to(np.asarray(values, dtype=np.float64), shape)
+    if view.flags.forc:
+        spaced = np.empty((*shape, 2))[..., 0]
+        spaced[...] = view
+        view = np.broadcast_to(spaced, shape)
+    return view
+
+
+class WeightPrior(NamedTuple):
+    """Parameters of the weights' prior, each a read-only (N, L) view."""
+
+    mean: NDArray[np.float64]
+    precision: NDArray[np.float64]
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, shape: tuple[int, int], *fields) -> "WeightPrior":
+        """Broadcast mean, precision, lower and upper bound to (N, L)."""
+        return cls(*(as_view(field, shape) for field in fields))
 
 
 class Quantities:

@@ -21,27 +21,23 @@ def draw_weights_given(
     Returns
     -------
     weights : array (draws, K, L)
-    noise : array (draws,)
+    noise : array (draws, 1), or (draws, L) if columns have their own
 
     Raises
     ------
     TypeError
         If the model has other free variables, which would have to be drawn as well.
     """
-    # By likelihood: PyMC 5.28 lists it twice once a posterior predictive was drawn.
-    found = {found.roles.likelihood: found for found in find_decompositions(model)}
+    found = find_decompositions(model)
     if len(found) != 1:
         raise TypeError(
             f"model has {len(found)} decompositions with known block updates; weights given the "
             "columns can be drawn if there is exactly one. docs/models.md says which graphs are."
         )
-    (decomposition,) = found.values()
+    (decomposition,) = found
     roles = decomposition.roles
-    known = [roles.state, roles.weights, roles.noise, roles.hyperparameters]
-    if roles.own is not None:
-        # The chosen columns' own variances say nothing about the weights.
-        known.append(roles.own.variance)
-    others = [v.name for v in model.free_RVs if v not in known]
+    # Inclusion probabilities and the chosen columns' own variances say nothing about the weights.
+    others = [v.name for v in model.free_RVs if v not in roles.variables]
     if others or roles.noise is None:
         lacking = f"free variables {', '.join(others)}" if others else "a noise prior of its own"
         raise TypeError(
@@ -60,11 +56,12 @@ def draw_weights_given(
     state[active] = 1
     point = decomposition.state.write(state, point)
     columns = decomposition.weights.read(point).shape[1]
-    weights, noise = np.empty((draws, active.size, columns)), np.empty(draws)
+    weights = np.empty((draws, active.size, columns))
+    noise = np.empty((draws, np.size(decomposition.noise.variance.read(point))))
     for iteration in range(-BURN_IN, draws):
         for step in steps:
             point, _ = step.step(point)
         if iteration >= 0:
             weights[iteration] = decomposition.weights.read(point)[active]
-            noise[iteration] = decomposition.noise.read(point)
+            noise[iteration] = decomposition.noise.variance.read(point)
     return weights, noise

@@ -37,27 +37,43 @@ class DecompositionStep(BlockedStep):
     """
 
     _state_class = StepMethodState
+    stats_dtypes_shapes: ClassVar[dict] = {}
 
     def __new__(cls, *args, **kwargs):
-        """Make a step for each decomposition that the variables belong to.
+        """Make a step, or one for each decomposition if there are several.
 
-        PyMC gives all variables that a step claims in a model to one instance.
+        PyMC hands all variables that a step method is for to one step.
         """
-        vars, args = (kwargs.pop("vars"), args) if "vars" in kwargs else (args[0], args[1:])
-        vars = list(vars) if isinstance(vars, list | tuple) else [vars]
-        if len(vars) > 1:
-            groups = _by_decomposition(vars, modelcontext(kwargs.get("model")))
-            if len(groups) > 1:
-                rngs = get_random_generator(kwargs.pop("rng", None)).spawn(len(groups))
-                return CompoundStep(
-                    [
-                        cls(group, *args, rng=rng, **kwargs)
-                        for group, rng in zip(groups, rngs, strict=True)
-                    ]
-                )
-        return super().__new__(cls, vars, *args, **kwargs)
+        vars = kwargs["vars"] if "vars" in kwargs else args[0] if args else []
+        if not isinstance(vars, list | tuple) or len(vars) < 2:
+            return super().__new__(cls, *args, **kwargs)
+        groups = cls._apart(list(vars), modelcontext(kwargs.get("model")))
+        if len(groups) < 2:
+            return super().__new__(cls, *args, **kwargs)
+        options = {name: value for name, value in kwargs.items() if name not in ("vars", "rng")}
+        rngs = get_random_generator(kwargs.get("rng")).spawn(len(groups))
+        return CompoundStep(
+            [
+                cls(group, *args[1:], **options, rng=rng)
+                for group, rng in zip(groups, rngs, strict=True)
+            ]
+        )
 
-    stats_dtypes_shapes: ClassVar[dict] = {}
+    @classmethod
+    def _apart(cls, vars: list[Variable], model: Model) -> list[list[Variable]]:
+        """Tell the variables of different steps from each other; all one if that is an error."""
+        values = get_value_vars_from_user_vars(vars, model)
+        groups: dict[tuple, list[Variable]] = {}
+        for given, value in zip(vars, values, strict=True):
+            variable = model.values_to_rvs[value]
+            try:
+                claimed = tuple(cls.claimed(decomposition_of(variable, model), model))
+            except TypeError:
+                return [vars]
+            if variable not in claimed:
+                return [vars]
+            groups.setdefault(claimed, []).append(given)
+        return list(groups.values())
 
     def __init__(self, vars, *, model=None, rng=None, **pymc_arguments):
         unknown = set(pymc_arguments) - {"blocked", "initial_point", "compile_kwargs"}
@@ -119,16 +135,6 @@ class DecompositionStep(BlockedStep):
     def report(self, **statistics) -> list[dict]:
         """Statistics in the form that PyMC records them."""
         return [{f"bid_{name}": value for name, value in statistics.items()}]
-
-
-def _by_decomposition(vars: list, model: Model) -> list[list]:
-    """Group variables by the decomposition that they belong to."""
-    variables = [model.values_to_rvs[value] for value in get_value_vars_from_user_vars(vars, model)]
-    groups: dict[int, list] = {}
-    for variable in variables:
-        belongs = [variable in found.roles.variables for found in find_decompositions(model)]
-        groups.setdefault(belongs.index(True) if any(belongs) else -1, []).append(variable)
-    return list(groups.values())
 
 
 def active_columns(state: np.ndarray) -> np.ndarray:

@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pymc_bid.graph.decomposition import WeightPrior
 from pymc_bid.graph.own_columns import OwnColumns
+from pymc_bid.graph.values import WeightPrior
 from pymc_bid.regression import Products
 
 
@@ -70,7 +70,7 @@ def likeness(
     return Likeness(
         scaled,
         variance,
-        WeightPrior(mean * root, precision / root**2, lower * root, upper * root),
+        WeightPrior.of(mean.shape, mean * root, precision / root**2, lower * root, upper * root),
         own._replace(log_densities=densities),
         root,
     )

@@ -72,8 +72,8 @@ class StateStep(DecompositionStep):
         if scheme not in SCHEMES:
             raise ValueError(f"scheme must be one of {SCHEMES}, got {scheme!r}.")
         super().__init__(vars, model=model, **arguments)
-        state, linear = self.decomposition.roles.state, self.decomposition.state_prior.linear
-        further = self.decomposition.state_prior.further
+        state, prior = self.decomposition.roles.state, self.decomposition.joint.state_prior
+        linear, further = prior.linear, prior.further
         if scheme == "paper" and (not linear or (self.fixed_size and further)):
             raise ValueError(
                 f"scheme must be 'collapsed' where {state.name} enters "
@@ -94,7 +94,8 @@ class StateStep(DecompositionStep):
     @classmethod
     def claimed(cls, decomposition, model):
         """r, if its prior is one that this step moves under, and ω² of the chosen columns."""
-        roles, prior = decomposition.roles, decomposition.state_prior
+        joint = decomposition.joint
+        roles, prior = decomposition.roles, joint.state_prior
         if prior is None:
             raise TypeError(f"{roles.state.name} is observed or data; there is nothing to move.")
         if not isinstance(roles.state.owner.op, BernoulliRV | SubsetRV):
@@ -108,26 +109,29 @@ class StateStep(DecompositionStep):
                 f"{roles.state.name} has a {'fixed' if roles.fixed_size else 'free'} number of "
                 f"ones; use {'SwapStep' if roles.fixed_size else 'FlipStep'}."
             )
-        if roles.weights in prior.further or (roles.fixed_size and not prior.linear):
-            # What is not linear in r is served where columns go in and out one at a time.
-            require_only_child(roles.state, roles.likelihood, model)
-        require_only_child(roles.weights, roles.likelihood, model)
-        if roles.own is None or roles.own.variance is None:
-            return [roles.state]
-        require_only_child(roles.own.variance, roles.likelihood, model)
-        return [roles.state, roles.own.variance]
+        claimed = [roles.state]
+        for part in joint.parts:
+            roles = part.roles
+            if roles.weights in prior.further or (roles.fixed_size and not prior.linear):
+                # What is not linear in r is served where columns go in and out one at a time.
+                require_only_child(roles.state, roles.likelihood, model)
+            require_only_child(roles.weights, roles.likelihood, model)
+            if roles.own is not None and roles.own.variance is not None:
+                require_only_child(roles.own.variance, roles.likelihood, model)
+                claimed.append(roles.own.variance)
+        return claimed
 
     def step(self, point):
         """Update the state vector once."""
-        decomposition = self.decomposition
-        data = decomposition.regression()
-        log_prior_odds = decomposition.log_prior_odds(point)
-        own = decomposition.own_columns(point)
+        joint = self.decomposition.joint
+        products = joint.products()
+        log_prior_odds = joint.log_prior_odds(point)
+        own = joint.own_columns(point)
         chain = Chain(
-            np.array(decomposition.state.read(point)),
-            np.array(decomposition.weights.read(point), order="C"),
-            decomposition.noise_variance(point),
-            decomposition.noise is not None,
+            np.array(joint.state.read(point)),
+            joint.weights(point),
+            joint.noise_variance(point),
+            joint.noise_is_free,
         )
         if self.tune and not self.started:
             chain.state = _started(self.rng, chain.state, log_prior_odds)
@@ -135,24 +139,23 @@ class StateStep(DecompositionStep):
         counts = dict.fromkeys(self.statistics, 0)
         waiting = False
         if self.tune and self.warm_up:
-            prior = decomposition.weight_prior(point)
             moved = self.scout.advance(
-                self.rng, chain, data, prior, own, log_prior_odds, self.fixed_size
+                *(self.rng, chain, products, joint.shared, joint.weight_prior(point), own),
+                *(log_prior_odds, self.fixed_size),
             )
             waiting = self.scout.cycles == 0
             if moved and chain.noise_is_free:
-                point = decomposition.noise.write(chain.noise_variance[0], point)
+                point = joint.write_noise(chain.noise_variance, point)
         if not waiting:
-            products = data.products
             residual_cross = residual_cross_products(
                 active_columns(chain.state), chain.weights, products
             )
-            prior = decomposition.weight_prior(point)
+            prior = joint.weight_prior(point)
             arrays = (chain.state, chain.weights, residual_cross, products, chain.noise_variance)
             arrays = (*arrays, prior, own, log_prior_odds)
             if self.scheme == "paper":
                 counts |= self.paper(*arrays)
-            elif decomposition.state_prior.linear:
+            elif joint.state_prior.linear:
                 counts |= self.collapsed(*arrays)
             else:
                 counts |= self.one_by_one(*arrays, point=point)
@@ -161,12 +164,10 @@ class StateStep(DecompositionStep):
                     moves=make_moves(self.moves, self.rng, *arrays, fixed_size=self.fixed_size)
                 )
             if self.scheme == "collapsed" or self.moves:
-                point = decomposition.weights.write(chain.weights, point)
-        point = decomposition.state.write(chain.state, point)
-        if decomposition.own is not None and decomposition.own.variance is not None:
-            # Integrated out above, so it has to be drawn before anyone looks at it.
-            variance = decomposition.own.draw_variance(self.rng, chain.state, point)
-            point = decomposition.own.variance.write(variance, point)
+                point = joint.write_weights(chain.weights, point)
+        point = joint.state.write(chain.state, point)
+        # Integrated out above, so they have to be drawn before anyone looks at them.
+        point = joint.draw_own_variances(self.rng, chain.state, point)
         return point, self.report(**(counts | {"K": int(chain.state.sum())}))
 
 
@@ -209,7 +210,7 @@ class FlipStep(StateStep):
     def one_by_one(self, state, *arrays, point):
         """Sweeps of collapsed flips, each with the odds that the other columns leave it."""
         *arrays, log_prior_odds = arrays
-        log_further = self.decomposition.state_prior.log_further
+        log_further = self.decomposition.joint.state_prior.log_further
         present = log_further(state, point)
         flips = np.zeros(2, dtype=np.int64)
         for column in np.tile(np.arange(state.size), ROUNDS_ONE_BY_ONE):

@@ -6,11 +6,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pymc_bid.graph.decomposition import WeightPrior
 from pymc_bid.graph.own_columns import OwnColumns
+from pymc_bid.graph.values import WeightPrior
 from pymc_bid.kernels.annealing import scout_step
 from pymc_bid.kernels.bounded_evidence import bounded_fit, own_log_masses
-from pymc_bid.regression import Regression
+from pymc_bid.regression import Products
 from pymc_bid.steps.likeness import Likeness, likeness
 
 CYCLE = 100
@@ -99,20 +99,21 @@ class Scout:
         self,
         rng: np.random.Generator,
         chain: Chain,
-        data: Regression,
+        products: Products,
+        shared: bool,
         prior: WeightPrior,
         own: OwnColumns,
         log_prior_odds: NDArray[np.float64],
         fixed_size: bool,
     ) -> bool:
         """Move the scout; return whether it ended a cycle and the chain was moved to it."""
-        similar = likeness(data.products, chain.noise_variance, prior, own)
+        similar = likeness(products, chain.noise_variance, prior, own)
         moves = MOVES_WITH_FIXED_SIZE if fixed_size else 1
         if own.has_identity:
             moves = MOVES_WITH_IDENTITY
         moved = False
         for _ in range(moves):
-            moved |= self._move(rng, chain, similar, prior, data.shared, log_prior_odds, fixed_size)
+            moved |= self._move(rng, chain, similar, prior, shared, log_prior_odds, fixed_size)
         return moved
 
     def _move(self, rng, chain, similar, prior, shared, log_prior_odds, fixed_size) -> bool:

@@ -3,10 +3,12 @@
 from typing import ClassVar
 
 import numpy as np
+from pymc.model import modelcontext
 
 from pymc_bid.graph.roles import require_only_child
 from pymc_bid.kernels.hierarchy import sweep_hyperparameters
 from pymc_bid.kernels.weights import sweep_weights
+from pymc_bid.memory import warn_if_too_large
 from pymc_bid.steps.base import DecompositionStep, active_columns
 
 
@@ -28,13 +30,15 @@ class WeightStep(DecompositionStep):
     name = "bid_weights"
     statistics: ClassVar = {"nu": np.int64, "sse": np.float64, "mse": np.float64}
 
-    def __init__(self, vars, *, nu=None, **arguments):
-        super().__init__(vars, **arguments)
+    def __init__(self, vars, *, nu=None, model=None, initial_point=None, **arguments):
+        super().__init__(vars, model=model, **arguments)
         if nu is None:
             nu = 1 if self.decomposition.roles.fixed_size else 5
         if isinstance(nu, bool) or int(nu) != nu or nu < 1:
             raise ValueError(f"nu must be a positive integer, got {nu!r}.")
         self.nu = int(nu)
+        if initial_point is not None:
+            warn_if_too_large(modelcontext(model), initial_point)
 
     @classmethod
     def claimed(cls, decomposition, model):

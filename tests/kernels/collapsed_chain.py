@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
-from pymc_bid.graph.decomposition import WeightPrior
 from pymc_bid.graph.own_columns import OwnColumns
+from pymc_bid.graph.values import WeightPrior
 from pymc_bid.kernels.collapsed_flip import collapsed_flips
 from pymc_bid.kernels.collapsed_swap import collapsed_swaps
 from pymc_bid.kernels.truncated_normal import draw_truncated_normal

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pymc_bid.graph.decomposition import WeightPrior
+from pymc_bid.graph.values import WeightPrior
 from pymc_bid.kernels.collapsed_flip import collapsed_flips
 from pymc_bid.kernels.focused_flip import focused_flips
 from tests.kernels.collapsed_chain import (

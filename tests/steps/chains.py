@@ -16,6 +16,8 @@ def found_steps(model, seed=0, beside=()):
         method(values, model=model, rng=rng)
         for (method, values), rng in zip(selected.items(), rngs, strict=True)
     ]
+    # Several decompositions have several steps of a kind.
+    steps = [part for step in steps for part in getattr(step, "methods", [step])]
     foreign = [type(step).__name__ for step in steps if not step.name.startswith("bid_")]
     assert not foreign, f"PyMC gave some variables {foreign}"
     return [*steps, *beside]
