@@ -58,6 +58,7 @@ def check_with_slice(model, drawn, variance=0.64, draws=1500):
 LAYOUTS = {"global": (), "per row": (SHAPE[0], 1), "per column": (1, SHAPE[1])}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS.keys())
 def test_means_and_precisions_that_are_random(layout):
     rng = np.random.default_rng(10)
@@ -70,6 +71,7 @@ def test_means_and_precisions_that_are_random(layout):
     check_with_slice(model, {"mu": mu, "tau": tau, "Y": weights_given(rng, *spread)})
 
 
+@pytest.mark.slow
 def test_student_t_weights():
     """A gamma precision for each weight makes it Student's t, here of 4 degrees of freedom."""
     rng = np.random.default_rng(11)
@@ -81,6 +83,7 @@ def test_student_t_weights():
     check_with_slice(model, {"tau": tau, "Y": y}, draws=2000)
 
 
+@pytest.mark.slow
 def test_horseshoe_like_weights():
     """Half-normal local scales times a global one."""
     rng = np.random.default_rng(12)
@@ -110,6 +113,7 @@ SCALES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("scale", "draw", "variance"), SCALES.values(), ids=SCALES.keys())
 def test_any_prior_of_the_noise(scale, draw, variance):
     rng = np.random.default_rng(13)
@@ -162,6 +166,7 @@ def test_nuts_for_what_it_is_asked_for(mixed_reference):
     assert_moments_agree(drawn_by(idata), mixed_reference)
 
 
+@pytest.mark.slow
 def test_step_takes_what_it_names_and_leaves_the_rest_to_the_block_updates():
     with mixed_model() as model:
         idata = pm.sample(
