@@ -108,7 +108,7 @@ def test_nested_models_have_prefixes_on_names_and_dims(pair):
     assert posterior["first::Y"].dims[2:] == ("first::basis", "first::column")
     assert posterior["second::r"].dims[2:] == ("second::basis",)
     result = bid.decompose(pair[1], TARGET, state="first::r", weights="first::Y")
-    assert result.columns.size == 1
+    assert len(result.columns) == 1
 
 
 def test_a_constructor_joins_the_model_around_it():
