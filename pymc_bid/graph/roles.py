@@ -62,6 +62,13 @@ class Roles:
     """Rows of the data, None if they are those of the observed matrix."""
 
     @property
+    def variables(self) -> list[Variable]:
+        """The variables that block updates may draw."""
+        own_variance = None if self.own is None else self.own.variance
+        found = (self.state, self.weights, self.noise, self.hyperparameters, self.inclusion)
+        return [v for v in (*found, own_variance) if v is not None]
+
+    @property
     def binary(self) -> bool:
         """Whether a state vector that is sampled is known to have no values but 0 and 1."""
         return self.state.owner is None or isinstance(self.state.owner.op, BernoulliRV | SubsetRV)
