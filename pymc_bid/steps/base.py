@@ -7,6 +7,8 @@ from pymc.model import Model, modelcontext
 from pymc.step_methods.compound import BlockedStep, Competence, StepMethodState
 from pymc.util import get_random_generator, get_value_vars_from_user_vars
 from pytensor.graph.basic import Variable
+from rich.progress import TextColumn
+from rich.table import Column
 
 from pymc_bid.graph.decomposition import (
     Decomposition,
@@ -84,9 +86,27 @@ class DecompositionStep(BlockedStep):
     statistics: ClassVar[dict[str, type]] = {}
     """Names (less the prefix) and types of what the step reports in `sample_stats`."""
 
+    shown: ClassVar[dict[str, tuple[str, str]]] = {}
+    """Statistics that PyMC's progress bar shows for each chain: their headings and formats."""
+
     def report(self, **statistics) -> list[dict]:
         """Statistics in the form that PyMC records them."""
         return [{f"bid_{name}": value for name, value in statistics.items()}]
+
+    @classmethod
+    def _progressbar_config(cls, n_chains=1):
+        columns = [
+            TextColumn(f"{{task.fields[bid_{name}]:{form}}}", table_column=Column(heading, ratio=1))
+            for name, (heading, form) in cls.shown.items()
+        ]
+        return columns, {f"bid_{name}": [0] * n_chains for name in cls.shown}
+
+    @classmethod
+    def _make_progressbar_update_functions(cls):
+        def update(statistics):
+            return {f"bid_{name}": statistics[f"bid_{name}"] for name in cls.shown}
+
+        return (update,)
 
 
 def active_columns(state: np.ndarray) -> np.ndarray:

@@ -58,6 +58,7 @@ class StateStep(DecompositionStep):
 
     _state_class = StateStepState
     fixed_size: ClassVar[bool]
+    shown: ClassVar = {"K": ("K", "d")}
 
     def __init__(self, vars, *, scheme="collapsed", warm_up=True, model=None, **arguments):
         if scheme not in SCHEMES:
