@@ -65,8 +65,8 @@ __all__ = [
     "datasets",
 ]
 
-# numba, ArviZ and matplotlib together take longer to import than PyMC, so each name is loaded when it
-# is first asked for.
+# numba, ArviZ and matplotlib together take longer to import than PyMC, so each name is loaded when
+# it is first asked for.
 _MODULES = {
     "models": ("gbt", "gbtn"),
     "distributions": ("StateVector", "GTNSNG", "Interpolation"),

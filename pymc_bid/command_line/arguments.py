@@ -6,8 +6,8 @@ from pathlib import Path
 
 WHY_IDENTITY = (
     "By default chosen columns have a density of their own (identity=True), because only then does "
-    "the number of columns mean something. In the paper's model a chosen column explains itself, so "
-    "that every one more is rewarded with a perfect fit."
+    "the number of columns mean something. In the paper's model a chosen column explains itself, "
+    "so that every one more is rewarded with a perfect fit."
 )
 EXIT_CODES = """\
 exit codes:

@@ -21,7 +21,7 @@ class Prepared(NamedTuple):
 
 def name_rows(table: pd.DataFrame) -> pd.DataFrame:
     """Use a first column of text, all different, as names of the rows."""
-    if table.shape[1] < 2 or pd.api.types.is_numeric_dtype(table.iloc[:, 0]):
+    if table.shape[1] < 2 or table.empty or pd.api.types.is_numeric_dtype(table.iloc[:, 0]):
         return table
     first = table.iloc[:, 0]
     if first.isna().any() or first.duplicated().any():

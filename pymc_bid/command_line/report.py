@@ -208,7 +208,7 @@ def _row(plot, number: int, result, wide: bool, height: float, **options):
 
 def _maps(plot, number: int, wide: bool, *arguments):
     shape = (1, number, WIDE, 3.8) if wide else (number, 1, NARROW, 3.2 * number)
-    figure, axes = _new(*shape)
+    figure, axes = _new(*shape, sharey=True)
     plot(*arguments, axes=axes)
     return figure
 
@@ -218,5 +218,5 @@ def _encoded(figure) -> str:
 
     FigureCanvasAgg(figure)
     stream = io.BytesIO()
-    figure.savefig(stream, format="png", dpi=160)
+    figure.savefig(stream, format="png", dpi=144)
     return "data:image/png;base64," + base64.b64encode(stream.getvalue()).decode("ascii")

@@ -16,6 +16,7 @@ from pymc_bid.graph.decomposition import (
     find_decompositions,
     models_of,
 )
+from pymc_bid.steps.interrupts import finish_before_interrupt
 
 
 class DecompositionStep(BlockedStep):
@@ -79,6 +80,8 @@ class DecompositionStep(BlockedStep):
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
+        if "step" in vars(cls):
+            cls.step = finish_before_interrupt(cls.step)
         cls.stats_dtypes_shapes = {
             f"bid_{name}": (dtype, []) for name, dtype in cls.statistics.items()
         }
