@@ -29,7 +29,7 @@ from pymc_bid.results import (
     decompose,
 )
 
-EXAMPLE = {"rows": 90, "columns": 15, "rank": 6, "noise": 0.3, "seed": 1}
+EXAMPLE: dict[str, Any] = {"rows": 90, "columns": 15, "rank": 6, "noise": 0.3, "seed": 1}
 """The planted matrix that is decomposed where no file is given."""
 
 
@@ -85,7 +85,10 @@ def fit(options: Namespace) -> Outcome:
         result.to_netcdf(options.out)
     if options.report is not None:
         write_report(outcome, options.report)
-    (print_json if options.json else print_summary)(outcome)
+    if options.json:
+        print_json(outcome)
+    else:
+        print_summary(outcome)
     return outcome
 
 
@@ -114,7 +117,7 @@ def _check_outputs(options: Namespace) -> None:
 
 
 def _model(A: pd.DataFrame, options: Namespace) -> pm.Model:
-    make = {"gbt": gbt, "gbtn": gbtn}[options.model]
+    make = gbtn if options.model == "gbtn" else gbt
     try:
         return make(A, options.k, identity=not options.paper)
     except (TypeError, ValueError) as error:

@@ -90,7 +90,7 @@ def standardise(table: pd.DataFrame, scale: str) -> Prepared:
     # A constant column has nothing to be divided by.
     spread = np.where(spread > 0, spread, 1.0)
     return Prepared(
-        (table - centre) / spread,
+        table.sub(centre).div(spread),
         pd.Series(centre, index=table.columns),
         pd.Series(spread, index=table.columns),
     )

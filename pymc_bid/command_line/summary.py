@@ -44,8 +44,9 @@ def print_summary(outcome: "Outcome") -> None:
     shown = columns_to_show(outcome)
     console.print(f"[bold]{headline(outcome)}[/bold]", highlight=False)
     table = Table(title=None, show_edge=False, pad_edge=False)
-    for name in ("column", "probability", "± MCSE", "chosen"):
-        table.add_column(name, justify="left" if name == "column" else "right")
+    table.add_column("column")
+    for heading in ("probability", "± MCSE", "chosen"):
+        table.add_column(heading, justify="right")
     if outcome.planted is not None:
         table.add_column("planted", justify="right")
     for name, row in shown.head(LONGEST_TABLE).iterrows():

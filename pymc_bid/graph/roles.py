@@ -142,7 +142,7 @@ class PoolReader:
     """Reads the pool B off the mean of a likelihood; call it again when the data have changed."""
 
     roles: Roles
-    mean: object
+    mean: Any
 
     def __call__(self, target: np.ndarray, size: int) -> np.ndarray:
         """Return B, (M, N), for a target (M, L) and a state vector of length N = `size`."""

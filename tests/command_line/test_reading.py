@@ -1,6 +1,7 @@
 """Files are read with their names; what can't be used is said in one line, never as a traceback."""
 
 import os
+import re
 from pathlib import Path
 
 import numpy as np
@@ -97,9 +98,7 @@ def test_a_bad_file_ends_in_one_line_that_says_why(tmp_path, capsys, case):
     printed = capsys.readouterr()
     assert printed.out == "" and printed.err.count("\n") == 1
     assert printed.err.startswith("pymc-bid: ") and "Traceback" not in printed.err
-    pytest.raises(Problem, lambda: check_numbers(name_rows(read_file(path)), path, [])).match(
-        f"(?s).*{message}"
-    )
+    assert re.search(message, printed.err), printed.err
 
 
 def test_ten_gigabytes_are_refused_before_they_are_read(tmp_path, monkeypatch):
@@ -139,7 +138,7 @@ def test_columns_are_dropped_by_name_and_unknown_names_refused(tmp_path):
     path.write_text("x,note,y\n1,a,2\n3,a,5\n")
     table = read_file(path)
     assert check_numbers(table, path, ["note"]).columns.tolist() == ["x", "y"]
-    with pytest.raises(Problem, match="--drop: .* no column nonsense"):
+    with pytest.raises(Problem, match=r"--drop: .* no column nonsense"):
         check_numbers(table, path, ["nonsense"])
 
 
