@@ -1,6 +1,7 @@
 """Which variables of a PyMC model play which part in an interpolative decomposition."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pytensor.tensor as pt
