@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pymc_bid import datasets
-    from pymc_bid.distributions import GTNSNG, Interpolation, StateVector
+    from pymc_bid.compression import CompressedMatrix, compress
+    from pymc_bid.distributions import GTNSNG, CompressedNormal, Interpolation, StateVector
+    from pymc_bid.memory import trace_size
     from pymc_bid.models import gbt, gbtn
     from pymc_bid.plots import (
         plot_autocorrelation,
@@ -24,10 +26,12 @@ if TYPE_CHECKING:
         check_convergence,
         decompose,
         ess_per_second,
+        impute,
         log_likelihood,
         state_summary,
     )
-    from pymc_bid.steps import FlipStep, NoiseStep, SwapStep, WeightStep
+    from pymc_bid.running_means import RunningMeans
+    from pymc_bid.steps import FlipStep, InclusionStep, NoiseStep, SwapStep, WeightStep
     from pymc_bid.stopping import StopWhenStationary
 
 __version__ = "0.1.0"
@@ -39,15 +43,22 @@ __all__ = [
     "StateVector",
     "GTNSNG",
     "Interpolation",
+    "compress",
+    "CompressedMatrix",
+    "CompressedNormal",
     # sampling
     "FlipStep",
     "SwapStep",
     "NoiseStep",
     "WeightStep",
+    "InclusionStep",
     "StopWhenStationary",
+    "RunningMeans",
+    "trace_size",
     # results
     "decompose",
     "InterpolativeDecomposition",
+    "impute",
     "log_likelihood",
     "state_summary",
     "check_convergence",
@@ -69,12 +80,16 @@ __all__ = [
 # it is first asked for.
 _MODULES = {
     "models": ("gbt", "gbtn"),
-    "distributions": ("StateVector", "GTNSNG", "Interpolation"),
-    "steps": ("FlipStep", "SwapStep", "NoiseStep", "WeightStep"),
+    "distributions": ("StateVector", "GTNSNG", "Interpolation", "CompressedNormal"),
+    "compression": ("compress", "CompressedMatrix"),
+    "steps": ("FlipStep", "SwapStep", "NoiseStep", "WeightStep", "InclusionStep"),
     "stopping": ("StopWhenStationary",),
+    "running_means": ("RunningMeans",),
+    "memory": ("trace_size",),
     "results": (
         "decompose",
         "InterpolativeDecomposition",
+        "impute",
         "log_likelihood",
         "state_summary",
         "check_convergence",

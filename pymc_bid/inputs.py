@@ -7,6 +7,14 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
+from pymc_bid.compression import CompressedMatrix
+
+ROWS = "number_of_rows"
+"""Name of the data that say how many rows a compressed matrix had."""
+OBSERVED = "observed"
+"""Name of the data that say which entries are observed (1) and which are missing (0)."""
+MISSING = (None, "zero", "mask")
+
 
 class Matrix(NamedTuple):
     """A data matrix with its labels."""
@@ -15,19 +23,33 @@ class Matrix(NamedTuple):
     rows: NDArray | None
     """Labels of the rows, None if the input had none."""
     columns: NDArray | None
+    number_of_rows: int
+    """Rows of the matrix; a compressed one has more than `values`."""
+    compressed: bool = False
+    observed: NDArray[np.bool_] | None = None
+    """Which entries were observed; None for all of them."""
 
 
-def read_matrix(data: Any, name: str) -> Matrix:
+def read_matrix(data: Any, name: str, missing: str | None = None) -> Matrix:
     """Return a copy of `data` as a finite matrix of doubles, with the labels it came with.
 
     Parameters
     ----------
-    data : array_like, pandas.DataFrame or xarray.DataArray
+    data : array_like, pandas.DataFrame, xarray.DataArray or CompressedMatrix
     name : str
         What the argument is called, for error messages.
+    missing : {None, "zero", "mask"}
+        What is made of missing entries (nan, or masked): an error, zeros, or the mean of what is
+        observed in their column, with a note of where they are.
     """
+    if missing not in MISSING:
+        raise ValueError(f"missing must be one of {MISSING}, got {missing!r}.")
+    if isinstance(data, CompressedMatrix):
+        return Matrix(np.array(data.factor), None, data.columns, data.number_of_rows, True)
     if hasattr(data, "toarray"):
-        raise TypeError(f"{name} is a sparse matrix; pass {name}.toarray().")
+        raise TypeError(
+            f"{name} is a sparse matrix; pass bid.compress({name}), or {name}.toarray()."
+        )
     rows = columns = None
     if isinstance(data, pd.DataFrame):
         rows, columns = _flat(data.index), _flat(data.columns)
@@ -45,6 +67,12 @@ def read_matrix(data: Any, name: str) -> Matrix:
     if array.dtype.kind not in "biuf":
         raise TypeError(f"{name} must hold real numbers, but its type is {array.dtype}.")
     values = np.array(array, dtype=np.float64, order="C")
+    observed = None
+    if missing is not None and np.isnan(values).any():
+        observed = ~np.isnan(values)
+        _fill(values, observed, missing, name, columns)
+        if missing == "zero":
+            observed = None
     if not np.isfinite(values).all():
         bad = ~np.isfinite(values)
         row, column = np.argwhere(bad)[0]
@@ -53,13 +81,26 @@ def read_matrix(data: Any, name: str) -> Matrix:
         )
         raise ValueError(
             f"{name} has {bad.sum()} entries that are nan or infinite, the first at {where}. Drop "
-            "those rows or columns, or fill the entries: the paper standardises the observed ones "
-            "and sets the others to 0."
+            "those rows or columns, or say what missing entries (nan) stand for: missing='mask' "
+            "leaves them out, missing='zero' makes them 0, as the paper does once the observed "
+            "ones are standardised."
         )
     with np.errstate(over="ignore"):
         if not np.isfinite(np.vdot(values, values)):
             raise ValueError(f"The squares of {name} overflow; rescale it to unit variance.")
-    return Matrix(values, rows, columns)
+    return Matrix(values, rows, columns, len(values), observed=observed)
+
+
+def _fill(values, observed, missing: str, name: str, columns) -> None:
+    """Replace missing entries, in place."""
+    empty = np.flatnonzero(~observed.any(axis=0))
+    if empty.size > 0:
+        label = empty[0] if columns is None else columns[empty[0]]
+        raise ValueError(f"No entry of column {label} of {name} is observed; drop the column.")
+    filling = np.zeros(values.shape[1])
+    if missing == "mask":
+        filling = np.nanmean(values, axis=0)
+    values[~observed] = np.broadcast_to(filling, values.shape)[~observed]
 
 
 def read_count(k: Any, size: int) -> int | None:
@@ -73,19 +114,21 @@ def read_count(k: Any, size: int) -> int | None:
     return int(k)
 
 
-def read_bounds(bounds: Any) -> tuple[float, float]:
-    """Return lower and upper bound of the weights, infinite where there is none."""
+def read_bounds(bounds: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return lower and upper bounds of the weights, infinite where there are none."""
     if bounds is None:
-        return -np.inf, np.inf
+        bounds = None, None
     try:
         lower, upper = bounds
-        lower = -np.inf if lower is None else float(lower)
-        upper = np.inf if upper is None else float(upper)
+        lower = np.asarray(-np.inf if lower is None else lower, dtype=np.float64)
+        upper = np.asarray(np.inf if upper is None else upper, dtype=np.float64)
+        ordered = (lower < upper).all()
     except (TypeError, ValueError) as error:
         raise TypeError(
-            f"bounds must be None or a pair (lower, upper) of numbers or None, got {bounds!r}."
+            "bounds must be None or a pair (lower, upper) of numbers, arrays or None, got "
+            f"{bounds!r}."
         ) from error
-    if not lower < upper:
+    if not ordered:
         raise ValueError(f"bounds must have lower < upper, got ({lower}, {upper}).")
     return lower, upper
 

@@ -3,10 +3,13 @@
 import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
+from pytensor.graph.basic import Variable
 
-from pymc_bid.distributions import GTNSNG, Interpolation, StateVector
+from pymc_bid.distributions import GTNSNG, CompressedNormal, Interpolation, StateVector
 from pymc_bid.graph.decomposition import remember
 from pymc_bid.inputs import (
+    OBSERVED,
+    ROWS,
     read_bounds,
     read_count,
     read_matrix,
@@ -31,6 +34,7 @@ def gbt(
     own_mean=0.0,
     alpha_omega=1.0,
     beta_omega=1.0,
+    missing=None,
 ):
     """Bayesian interpolative decomposition with a truncated normal prior on the weights (GBT).
 
@@ -54,20 +58,23 @@ def gbt(
 
     Parameters
     ----------
-    A : array_like, pandas.DataFrame or xarray.DataArray
-        Matrix to be decomposed; labels become coords.
+    A : array_like, pandas.DataFrame, xarray.DataArray or CompressedMatrix
+        Matrix to be decomposed; labels become coords. A tall one may be compressed first
+        (`pymc_bid.compress`), for the same posterior.
     k : int, optional
         Number of columns to choose. None leaves it to the data (automatic relevance determination).
     pool : array_like, pandas.DataFrame or xarray.DataArray, optional
         Candidate columns, if they are not those of A; the same rows as A.
-    bounds : pair of float or None, optional
-        Bounds of the weights; None in place of a number, or of the pair, for no bound.
-    mu, tau : float or array
+    bounds : pair of float, array or None, optional
+        Bounds of the weights; None in place of a number, or of the pair, for no bound. Arrays
+        broadcast to pool × columns.
+    mu, tau : float, array or PyMC variable
         Mean and precision of the weights before truncation; arrays broadcast to pool × columns.
-    alpha_sigma, beta_sigma : float
+    alpha_sigma, beta_sigma : float or PyMC variable
         Shape and scale of the noise variance's prior.
-    inclusion : float or array
-        Prior probability of each column being chosen, used if k is None.
+    inclusion : float, array or PyMC variable
+        Prior probability of each column being chosen, used if k is None. 0 and 1 force a column
+        out or in.
     identity : bool
         Whether chosen columns have a density of their own; not with a pool.
     own_mean : float or array
@@ -75,11 +82,17 @@ def gbt(
     alpha_omega, beta_omega : float
         Shape and scale of the prior of their variances. 1 and 1 have the weight of two rows of
         data, and are meant for columns whose variance is not far from 1.
+    missing : {None, "zero", "mask"}
+        What entries that are nan, or masked, stand for. None: an error. "zero": 0, as observed as
+        any other, the paper's way with standardised data. "mask": nothing; they have no likelihood,
+        and where their column interpolates others they are the mean of what is observed in it.
+        `pymc_bid.impute` predicts them.
 
     Returns
     -------
     pymc.Model
-        With the variables `r`, `sigma2`, `Y`, the observed `A`, the number of chosen columns `K`,
+        A new one, or, within a model, that model, as with any distribution of PyMC. With the
+        variables `r`, `sigma2`, `Y`, the observed `A`, the number of chosen columns `K`,
         and the dims `row`, `column` and `basis` (the pool's columns); also `omega2` with
         `identity=True`.
 
@@ -90,9 +103,11 @@ def gbt(
     >>> with bid.gbt(A, k=2) as model:
     ...     idata = pm.sample(tune=100, draws=100, progressbar=False)  # doctest: +SKIP
     """
-    model, lower, upper, shape = _start(A, k, pool, bounds, alpha_sigma, beta_sigma, inclusion)
+    model, lower, upper, shape = _start(
+        A, k, pool, bounds, alpha_sigma, beta_sigma, inclusion, missing
+    )
     _add_own_density(model, identity, own_mean, alpha_omega, beta_omega)
-    mu, tau = read_real(mu, "mu"), read_positive(tau, "tau")
+    mu, tau = _read(read_real, mu, "mu"), _read(read_positive, tau, "tau")
     for name, value in (("mu", mu), ("tau", tau)):
         _check_broadcast(name, value, shape)
     return _finish(model, mu, tau, lower, upper)
@@ -115,6 +130,7 @@ def gbtn(
     own_mean=0.0,
     alpha_omega=1.0,
     beta_omega=1.0,
+    missing=None,
 ):
     """Bayesian interpolative decomposition with a hierarchical prior on the weights (GBTN).
 
@@ -127,7 +143,7 @@ def gbtn(
     Parameters
     ----------
     A, k, pool, bounds, alpha_sigma, beta_sigma, inclusion, identity, own_mean, alpha_omega, \
-    beta_omega
+    beta_omega, missing
         As for `gbt`.
     mu_mu, tau_mu : float
         Mean and precision of the normal factor of the hyperprior.
@@ -139,29 +155,34 @@ def gbtn(
     pymc.Model
         As from `gbt`, with one more variable `mu_tau` (dims `basis`, `column`, `hyperparameter`).
     """
-    model, lower, upper, _ = _start(A, k, pool, bounds, alpha_sigma, beta_sigma, inclusion)
+    model, lower, upper, _ = _start(A, k, pool, bounds, alpha_sigma, beta_sigma, inclusion, missing)
     _add_own_density(model, identity, own_mean, alpha_omega, beta_omega)
     with model:
-        model.add_coord("hyperparameter", ["mu", "tau"])
+        model.add_coord(*_dims(model, "hyperparameter"), ["mu", "tau"])
         mu_tau = GTNSNG(
             "mu_tau",
-            mu_mu=read_real(mu_mu, "mu_mu"),
-            tau_mu=read_positive(tau_mu, "tau_mu"),
-            alpha_t=read_positive(alpha_t, "alpha_t"),
-            beta_t=read_positive(beta_t, "beta_t"),
+            mu_mu=_read(read_real, mu_mu, "mu_mu"),
+            tau_mu=_read(read_positive, tau_mu, "tau_mu"),
+            alpha_t=_read(read_positive, alpha_t, "alpha_t"),
+            beta_t=_read(read_positive, beta_t, "beta_t"),
             lower=lower,
             upper=upper,
-            dims=("basis", "column", "hyperparameter"),
+            dims=_dims(model, "basis", "column", "hyperparameter"),
         )
     return _finish(model, mu_tau[..., 0], mu_tau[..., 1], lower, upper)
 
 
-def _start(A, k, pool, bounds, alpha_sigma, beta_sigma, inclusion):
+def _start(A, k, pool, bounds, alpha_sigma, beta_sigma, inclusion, missing):
     """Return a model with data, state vector and noise variance, and what the weights need."""
-    target = read_matrix(A, "A")
-    candidates = target if pool is None else read_matrix(pool, "pool")
+    target = read_matrix(A, "A", missing)
+    candidates = target if pool is None else read_matrix(pool, "pool", missing)
     rows, columns = target.values.shape
     size = candidates.values.shape[1]
+    if pool is not None and (target.compressed or candidates.compressed):
+        raise TypeError(
+            "A or pool is compressed; they can't be compressed apart, for both have to be "
+            "transformed alike. Pass both as they are."
+        )
     if candidates.values.shape[0] != rows:
         raise ValueError(
             f"pool has {candidates.values.shape[0]} rows, A has {rows}; they must be the same."
@@ -171,7 +192,9 @@ def _start(A, k, pool, bounds, alpha_sigma, beta_sigma, inclusion):
         raise ValueError("The row labels of pool and A differ; align them first.")
     k = read_count(k, size)
     lower, upper = read_bounds(bounds)
-    inclusion = read_probability(inclusion, "inclusion")
+    for name, value in (("lower bounds", lower), ("upper bounds", upper)):
+        _check_broadcast(name, value, (size, columns))
+    inclusion = _read(read_probability, inclusion, "inclusion")
     _check_broadcast("inclusion", inclusion, (size,))
 
     coords = {
@@ -179,19 +202,27 @@ def _start(A, k, pool, bounds, alpha_sigma, beta_sigma, inclusion):
         "column": _labels(target.columns, columns),
         "basis": _labels(candidates.columns, size),
     }
-    with pm.Model(coords=coords) as model:
-        pm.Data("target", target.values, dims=("row", "column"))
+    context = pm.Model.get_context(error_if_none=False)
+    with pm.Model() if context is None else context as model:
+        model.add_coords(dict(zip(_dims(model, *coords), coords.values(), strict=True)))
+        pm.Data("target", target.values, dims=_dims(model, "row", "column"))
+        if target.compressed:
+            pm.Data(ROWS, target.number_of_rows)
+        if target.observed is not None:
+            observed = target.observed.astype(np.float64)
+            pm.Data(OBSERVED, observed, dims=_dims(model, "row", "column"))
+            pm.Data("entries", target.values[target.observed])
         if pool is not None:
-            pm.Data("pool", candidates.values, dims=("row", "basis"))
+            pm.Data("pool", candidates.values, dims=_dims(model, "row", "basis"))
         # A state vector starts from a draw, so that a sampler that is stuck shows in R-hat. No
         # transforms: our steps do not need them, and they would store everything twice.
         chosen = {"p": inclusion} if k is None else {"k": k}
-        state = StateVector("r", n=size, dims="basis", **chosen)
+        state = StateVector("r", n=size, dims=_dims(model, "basis"), **chosen)
         pm.Deterministic("K", state.sum())
         pm.InverseGamma(
             "sigma2",
-            alpha=read_positive(alpha_sigma, "alpha_sigma"),
-            beta=read_positive(beta_sigma, "beta_sigma"),
+            alpha=_read(read_positive, alpha_sigma, "alpha_sigma"),
+            beta=_read(read_positive, beta_sigma, "beta_sigma"),
             default_transform=None,
         )
     return model, lower, upper, (size, columns)
@@ -201,50 +232,82 @@ def _add_own_density(model, identity, own_mean, alpha_omega, beta_omega):
     """Add what the chosen columns' own density needs, if they are to have one."""
     if not identity:
         return
-    if "pool" in model.named_vars:
+    if _has(model, "pool"):
         raise ValueError(
             "identity=True is for a matrix decomposed by its own columns; leave out pool, or "
             "identity."
         )
     own_mean = read_real(own_mean, "own_mean")
-    columns = len(model.coords["basis"])
+    (basis,) = _dims(model, "basis")
+    columns = len(model.coords[basis])
     _check_broadcast("own_mean", own_mean, (columns,))
     with model:
-        pm.Data("own_mean", np.broadcast_to(own_mean, (columns,)), dims="basis")
+        pm.Data("own_mean", np.broadcast_to(own_mean, (columns,)), dims=basis)
         pm.InverseGamma(
             "omega2",
             alpha=read_positive(alpha_omega, "alpha_omega"),
             beta=read_positive(beta_omega, "beta_omega"),
-            dims="basis",
+            dims=basis,
             default_transform=None,
         )
 
 
 def _finish(model, mean, precision, lower, upper):
     """Add the weights, with one prior or another, and the likelihood."""
+    unbounded = [bool(np.isinf(bound).all()) for bound in (lower, upper)]
     with model:
-        if np.isinf([lower, upper]).all():
-            weights = pm.Normal("Y", mu=mean, tau=precision, dims=("basis", "column"))
+        if all(unbounded):
+            weights = pm.Normal("Y", mu=mean, tau=precision, dims=_dims(model, "basis", "column"))
         else:
             weights = pm.TruncatedNormal(
                 "Y",
                 mu=mean,
                 tau=precision,
-                lower=None if np.isinf(lower) else lower,
-                upper=None if np.isinf(upper) else upper,
-                dims=("basis", "column"),
+                lower=None if unbounded[0] else lower,
+                upper=None if unbounded[1] else upper,
+                dims=_dims(model, "basis", "column"),
                 default_transform=None,
             )
-        observed = {"observed": model["target"], "dims": ("row", "column")}
+        observed = {"observed": model["target"], "dims": _dims(model, "row", "column")}
         sigma = pt.sqrt(model["sigma2"])
-        if "omega2" in model.named_vars:
+        rows = model[ROWS] if _has(model, ROWS) else None
+        if _has(model, "omega2"):
             omega = pt.sqrt(model["omega2"])
-            Interpolation("A", model["r"], weights, sigma, omega, model["own_mean"], **observed)
+            mean = model["own_mean"]
+            if rows is not None:
+                # What compression makes of a column of ones.
+                first = np.arange(len(model.coords[model.name_for("row")])) == 0
+                mean = first[:, None] * pt.sqrt(rows) * mean
+            precision = model[OBSERVED] if _has(model, OBSERVED) else 1.0
+            scales = (sigma, omega, mean)
+            options = {"precision": precision, "rows": rows, **observed}
+            Interpolation("A", model["r"], weights, *scales, **options)
         else:
-            pool = model["pool"] if "pool" in model.named_vars else model["target"]
-            pm.Normal("A", mu=(pool * model["r"]) @ weights, sigma=sigma, **observed)
-    remember(model)
+            pool = model["pool"] if _has(model, "pool") else model["target"]
+            fitted = (pool * model["r"]) @ weights
+            if _has(model, OBSERVED):
+                fitted = fitted[model[OBSERVED].nonzero()]
+                pm.Normal("A", mu=fitted, sigma=sigma, observed=model["entries"])
+            elif rows is None:
+                pm.Normal("A", mu=fitted, sigma=sigma, **observed)
+            else:
+                CompressedNormal("A", fitted, sigma, rows, **observed)
+    remember(model.root)
     return model
+
+
+def _dims(model, *names):
+    """Return the names of dims in a model, which has a prefix if it has a name."""
+    return tuple(model.name_for(name) for name in names)
+
+
+def _has(model, name):
+    return model.name_for(name) in model.named_vars
+
+
+def _read(check, value, name):
+    """Return a number or array that was checked, or a variable as it is."""
+    return value if isinstance(value, Variable) else check(value, name)
 
 
 def _labels(labels, length):
@@ -252,6 +315,8 @@ def _labels(labels, length):
 
 
 def _check_broadcast(name, value, shape):
+    if isinstance(value, Variable):
+        return
     try:
         np.broadcast_to(value, shape)
     except ValueError as error:

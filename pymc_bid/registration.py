@@ -10,6 +10,7 @@ STEPS = {
     "SwapStep": "bid_swap",
     "NoiseStep": "bid_noise",
     "WeightStep": "bid_weights",
+    "InclusionStep": "bid_inclusion",
 }
 """Classes of `pymc_bid.steps` and the words that pass them options through `pm.sample`."""
 

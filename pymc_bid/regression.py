@@ -5,31 +5,95 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pymc_bid.kernels.residual import squared_errors
 
-class Regression(NamedTuple):
-    """A target A regressed on the columns of a pool B, without the rows of either.
 
-    Every conditional of the model depends on the data only through BᵀB, BᵀA, the sum of squares
-    of the residual and the number of entries. An orthogonal factor Q leaves all of them alone, so
-    tall data are kept as the triangular factor R of [B, A] = QR.
+class Products(NamedTuple):
+    """What the kernels know of a target A regressed on the columns of a pool B.
+
+    Each target l has a row weight for each of its entries: 1, or 0 for an entry that is missing,
+    or a known precision. Targets with the same row weights D share a *pattern*, and with it BᵀDB.
+    """
+
+    gram: NDArray[np.float64]
+    """Mean of BᵀDB over the targets, (N, N): tells which columns are alike."""
+    grams: NDArray[np.float64]
+    """BᵀDB of each pattern, (P, N, N)."""
+    pattern: NDArray[np.int64]
+    """The pattern of each target, (L,)."""
+    cross: NDArray[np.float64]
+    """b_k·D a_l, (N, L)."""
+    squares: NDArray[np.float64]
+    """a_l·D a_l, (L,)."""
+    rows: NDArray[np.float64]
+    """Number of entries of each target that are not missing, (L,)."""
+
+
+class Block(NamedTuple):
+    """The data of the targets of one pattern, their rows reduced by an orthogonal factor.
+
+    Q leaves every product and every residual sum of squares alone, so that tall data are kept as
+    the triangular factor R of D^½ [B, A] = QR.
     """
 
     basis: NDArray[np.float64]
-    """Pool B (N columns), its rows reduced to at most N + L."""
+    """Pool (N columns), at most N + L rows."""
     target: NDArray[np.float64]
-    """Target A (L columns), reduced by the same orthogonal factor."""
-    gram: NDArray[np.float64]
-    """BᵀB, (N, N)."""
-    cross: NDArray[np.float64]
-    """BᵀA, (N, L)."""
-    squares: NDArray[np.float64]
-    """Sum of the squares of each column of the target, (L,)."""
-    entries: int
-    """Number of entries M·L of the target before the reduction."""
+    """Targets of this pattern, reduced by the same factor."""
+    columns: NDArray[np.int64]
+    """Which targets these are."""
 
 
-def reduce_regression(pool: NDArray[np.float64], target: NDArray[np.float64]) -> Regression:
+class Regression(NamedTuple):
+    """A target A regressed on the columns of a pool B, without the rows of either."""
+
+    products: Products
+    blocks: tuple[Block, ...]
+    """One for each pattern."""
+    shared: bool
+    """Whether the pool is the target."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Columns of the pool and of the target, the shape of the weights."""
+        return self.products.cross.shape
+
+    def squared_errors(
+        self, active: NDArray[np.int64], weights: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Sum of the squares of the residual of each target, (L,).
+
+        Parameters
+        ----------
+        active : array (K,)
+            The chosen columns, ascending.
+        weights : array (N, L)
+        """
+        if len(self.blocks) == 1:
+            block = self.blocks[0]
+            return squared_errors(active, weights, block.basis, block.target)
+        errors = np.empty(weights.shape[1])
+        for block in self.blocks:
+            own = np.ascontiguousarray(weights[:, block.columns])
+            errors[block.columns] = squared_errors(active, own, block.basis, block.target)
+        return errors
+
+
+def reduce_regression(
+    pool: NDArray[np.float64],
+    target: NDArray[np.float64],
+    row_weights: NDArray[np.float64] | None = None,
+    number_of_rows: int | None = None,
+) -> Regression:
     """Reduce a pool (M, N) and a target (M, L) to what the samplers need.
+
+    Parameters
+    ----------
+    pool, target : arrays (M, N) and (M, L)
+    row_weights : array (M, L), optional
+        Known precision of each entry of the target, 0 where it is missing; all 1 if not given.
+    number_of_rows : int, optional
+        Rows M that a compressed target had; those that it has if not given.
 
     Raises
     ------
@@ -41,32 +105,61 @@ def reduce_regression(pool: NDArray[np.float64], target: NDArray[np.float64]) ->
             raise ValueError(
                 f"The {name} has entries that are nan or infinite. Fill or drop them first."
             )
-    entries = target.size
     shared = pool is target or np.array_equal(pool, target)
+    if row_weights is None:
+        pattern = np.zeros(target.shape[1], dtype=np.int64)
+        blocks = [_reduce(pool, target, np.arange(target.shape[1]), shared)]
+        number_of_rows = len(target) if number_of_rows is None else number_of_rows
+        rows = np.full(target.shape[1], float(number_of_rows))
+    else:
+        distinct, pattern = np.unique(row_weights, axis=1, return_inverse=True)
+        pattern = np.ravel(pattern).astype(np.int64)
+        blocks = []
+        for index, weight in enumerate(distinct.T):
+            columns, kept = np.flatnonzero(pattern == index), weight > 0
+            root = np.sqrt(weight[kept])[:, None]
+            sides = (root * pool[kept], root * target[np.ix_(kept, columns)])
+            blocks.append(_reduce(*sides, columns, False))
+        rows = (row_weights > 0).sum(axis=0).astype(np.float64)
+        if number_of_rows is not None and number_of_rows != len(target):
+            if not np.all(row_weights == row_weights[:1]):
+                raise ValueError(
+                    "The target is compressed, and its entries differ in precision or are missing; "
+                    "one or the other."
+                )
+            rows[:] = number_of_rows
+    products = _products(blocks, pattern, rows)
+    return Regression(products, tuple(blocks), shared)
+
+
+def _reduce(pool, target, columns, shared: bool) -> Block:
     if shared:
         if pool.shape[0] > pool.shape[1]:
             pool = np.linalg.qr(pool, mode="r")
-        basis = reduced_target = np.ascontiguousarray(pool)
-    else:
-        number = pool.shape[1]
-        stacked = np.hstack([pool, target])
-        if stacked.shape[0] > stacked.shape[1]:
-            stacked = np.linalg.qr(stacked, mode="r")
-        basis = np.ascontiguousarray(stacked[:, :number])
-        reduced_target = np.ascontiguousarray(stacked[:, number:])
+        basis = np.ascontiguousarray(pool)
+        return Block(basis, basis, columns)
+    number = pool.shape[1]
+    stacked = np.hstack([pool, target])
+    if stacked.shape[0] > stacked.shape[1]:
+        stacked = np.linalg.qr(stacked, mode="r")
+    sides = stacked[:, :number], stacked[:, number:]
+    return Block(*(np.ascontiguousarray(side) for side in sides), columns)
+
+
+def _products(blocks: list[Block], pattern, rows) -> Products:
+    size, targets = blocks[0].basis.shape[1], pattern.size
+    grams = np.empty((len(blocks), size, size))
+    cross = np.empty((size, targets))
+    squares = np.empty(targets)
     with np.errstate(over="ignore", invalid="ignore"):
-        gram = basis.T @ basis
-        cross = basis.T @ reduced_target
-        squares = np.einsum("ij,ij->j", reduced_target, reduced_target)
-    if not all(np.isfinite(products).all() for products in (gram, cross, squares.sum())):
+        for gram, block in zip(grams, blocks, strict=True):
+            gram[:] = block.basis.T @ block.basis
+            cross[:, block.columns] = block.basis.T @ block.target
+            squares[block.columns] = np.einsum("ij,ij->j", block.target, block.target)
+        share = np.bincount(pattern, minlength=len(blocks)) / targets
+        gram = grams[0] if len(blocks) == 1 else np.tensordot(share, grams, 1)
+    if not all(np.isfinite(values).all() for values in (grams, cross, squares.sum())):
         raise ValueError(
             "The squares of the data overflow. Rescale the data, for example to unit variance."
         )
-    return Regression(
-        basis=basis,
-        target=reduced_target,
-        gram=np.ascontiguousarray(gram),
-        cross=np.ascontiguousarray(cross),
-        squares=squares,
-        entries=entries,
-    )
+    return Products(gram, grams, pattern, cross, squares, rows)

@@ -118,7 +118,7 @@ def test_initvals_of_the_user_are_respected():
         (np.zeros((3, 0)), ValueError, "A is empty"),
         ([["a", "b"]], TypeError, "A must hold real numbers"),
         (np.zeros((2, 2), dtype=complex), TypeError, "A must hold real numbers"),
-        (np.array([[1.0, np.nan]]), ValueError, "nan or infinite.*column 1.*fill"),
+        (np.array([[1.0, np.nan]]), ValueError, "nan or infinite.*column 1.*missing="),
         (np.array([[1.0, np.inf]]), ValueError, "nan or infinite"),
         (np.ma.masked_greater(A, 0.5), ValueError, "nan or infinite"),
         (np.full((2, 2), 1e160), ValueError, "overflow; rescale"),

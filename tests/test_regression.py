@@ -14,15 +14,42 @@ def test_products_and_residuals_survive_the_reduction(rows, shared):
     target = pool if shared else rng.normal(size=(rows, 2))
     data = reduce_regression(pool, target)
     weights = rng.normal(size=(3, target.shape[1]))
-    np.testing.assert_allclose(data.gram, pool.T @ pool, atol=1e-12)
-    np.testing.assert_allclose(data.cross, pool.T @ target, atol=1e-12)
+    np.testing.assert_allclose(data.products.gram, pool.T @ pool, atol=1e-12)
+    np.testing.assert_allclose(data.products.cross, pool.T @ target, atol=1e-12)
     np.testing.assert_allclose(
-        np.sum((data.target - data.basis @ weights) ** 2),
-        np.sum((target - pool @ weights) ** 2),
+        data.squared_errors(np.array([0, 2]), weights),
+        np.sum((target - pool[:, [0, 2]] @ weights[[0, 2]]) ** 2, axis=0),
         rtol=1e-10,
     )
-    assert data.entries == target.size
-    assert data.basis.shape[0] <= pool.shape[1] + (0 if shared else target.shape[1])
+    assert data.products.rows.tolist() == [rows] * target.shape[1]
+    (block,) = data.blocks
+    assert block.basis.shape[0] <= pool.shape[1] + (0 if shared else target.shape[1])
+
+
+def test_targets_with_the_same_missing_entries_share_their_products():
+    rng = np.random.default_rng(1)
+    pool, target = rng.normal(size=(30, 3)), rng.normal(size=(30, 5))
+    row_weights = np.ones((30, 5))
+    row_weights[:4, 1] = row_weights[:4, 3] = 0
+    row_weights[:, 4] = rng.gamma(2.0, size=30)
+    data = reduce_regression(pool, target, row_weights)
+    products = data.products
+    assert len(data.blocks) == len(products.grams) == 3
+    assert products.pattern[1] == products.pattern[3]
+    assert products.rows.tolist() == [30, 26, 30, 26, 30]
+    weights = rng.normal(size=(3, 5))
+    residual = target - pool[:, :2] @ weights[:2]
+    errors = data.squared_errors(np.array([0, 1]), weights)
+    np.testing.assert_allclose(errors, np.sum(row_weights * residual**2, axis=0), rtol=1e-10)
+    for column in range(5):
+        weighted = row_weights[:, column, None] * pool
+        gram = products.grams[products.pattern[column]]
+        np.testing.assert_allclose(gram, pool.T @ weighted, atol=1e-12)
+        np.testing.assert_allclose(
+            products.cross[:, column], weighted.T @ target[:, column], atol=1e-12
+        )
+    squares = np.sum(row_weights * target**2, axis=0)
+    np.testing.assert_allclose(products.squares, squares, rtol=1e-12)
 
 
 def test_overflow_and_nan_are_refused():

@@ -118,8 +118,9 @@ def _check_outputs(options: Namespace) -> None:
 
 def _model(A: pd.DataFrame, options: Namespace) -> pm.Model:
     make = gbtn if options.model == "gbtn" else gbt
+    missing = "mask" if A.isna().to_numpy().any() else None
     try:
-        return make(A, options.k, identity=not options.paper)
+        return make(A, options.k, identity=not options.paper, missing=missing)
     except (TypeError, ValueError) as error:
         raise Problem(error) from None
 

@@ -30,7 +30,7 @@ def name_rows(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def check_numbers(table: pd.DataFrame, path: Path, drop: list[str]) -> pd.DataFrame:
-    """Leave out columns by name and return a table of finite numbers.
+    """Leave out columns by name and return a table of numbers, some of them missing.
 
     Raises
     ------
@@ -68,13 +68,6 @@ def check_numbers(table: pd.DataFrame, path: Path, drop: list[str]) -> pd.DataFr
     if np.isinf(values).any():
         where = table.columns[np.isinf(values).any(axis=0)]
         raise Problem(f"{path}: infinite entries in {_some(where)}; mend or --drop them.")
-    missing = np.isnan(values)
-    if missing.any():
-        where = table.columns[missing.any(axis=0)]
-        raise Problem(
-            f"{path}: {missing.sum()} entries are missing, in {_some(where)}; fill them, leave out "
-            "their rows, or --drop these columns."
-        )
     return pd.DataFrame(values, index=table.index, columns=table.columns)
 
 

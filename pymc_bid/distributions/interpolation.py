@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytensor.tensor as pt
-from pymc.distributions.continuous import Normal
 from pymc.distributions.dist_math import check_parameters
 from pymc.distributions.distribution import Continuous
 from pymc.distributions.shape_utils import convert_shape
@@ -10,6 +9,7 @@ from pytensor.link.numba.dispatch.basic import numba_njit
 from pytensor.link.numba.dispatch.random import numba_core_rv_funcify
 from pytensor.tensor.random.op import RandomVariable
 
+from pymc_bid.distributions.compressed_normal import compressed_log_density
 from pymc_bid.kernels.interpolation import draw_interpolation
 
 
@@ -17,7 +17,7 @@ class InterpolationRV(RandomVariable):
     """Random matrix whose chosen columns interpolate the others."""
 
     name = "interpolation"
-    signature = "(n),(n,n),(),(m,n),(n)->(m,n)"
+    signature = "(n),(n,n),(s),(m,n),(n),(p,q),()->(m,n)"
     dtype = "floatX"
     _print_name = ("Interpolation", "\\operatorname{Interpolation}")
 
@@ -26,9 +26,9 @@ class InterpolationRV(RandomVariable):
         return (mean.shape[-2], mean.shape[-1])
 
     @classmethod
-    def rng_fn(cls, rng, state, weights, sigma, mean, omega, size=None):
+    def rng_fn(cls, rng, state, weights, sigma, mean, omega, precision, rows, size=None):
         """Draw with NumPy's generator, the same numbers as compiled by numba."""
-        cores = [(state, 1), (weights, 2), (sigma, 0), (mean, 2), (omega, 1)]
+        cores = [(state, 1), (weights, 2), (sigma, 1), (mean, 2), (omega, 1), (precision, 2)]
         batch = np.broadcast_shapes(
             () if size is None else tuple(size),
             *(np.shape(value)[: np.ndim(value) - core] for value, core in cores),
@@ -50,11 +50,11 @@ interpolation = InterpolationRV()
 @numba_core_rv_funcify.register(InterpolationRV)
 def _compile_interpolation(op, node):
     @numba_njit
-    def random(rng, state, weights, sigma, mean, omega):
-        return draw_interpolation(rng, state, weights, sigma, mean, omega)
+    def random(rng, state, weights, sigma, mean, omega, precision, rows):
+        return draw_interpolation(rng, state, weights, sigma, mean, omega, precision)
 
     # PyTensor keeps compiled functions on disk under this number: raise it when the kernel changes.
-    return random, 1
+    return random, 4
 
 
 class Interpolation(Continuous):
@@ -77,11 +77,18 @@ class Interpolation(Continuous):
     weights : tensor_like of float, (N, N)
         Y; only entries of a chosen row and of a column that is not chosen matter.
     sigma : tensor_like of float
-        Standard deviation of the interpolated columns around their fit.
+        Standard deviation of the interpolated columns around their fit, one number or N.
     omega : tensor_like of float
         Standard deviation of each chosen column, one number or N.
     mean : tensor_like of float, optional
         Mean of the chosen columns, broadcast to the shape of the matrix; 0 if not given.
+    precision : tensor_like of float, optional
+        Known precision of the entries of interpolated columns in units of 1/σ², broadcast to the
+        shape of the matrix. An entry with precision 0 is missing: it has no density, whether its
+        column is chosen or not, and its value only matters where it interpolates others.
+    rows : tensor_like of int, optional
+        Rows that the matrix had before it was compressed (`pymc_bid.compress`): the log densities
+        of its entries then add up to that of the whole matrix.
 
     Examples
     --------
@@ -98,7 +105,19 @@ class Interpolation(Continuous):
     rv_op = interpolation
 
     @classmethod
-    def dist(cls, state, weights, sigma, omega, mean=0.0, *, shape=None, **kwargs):
+    def dist(
+        cls,
+        state,
+        weights,
+        sigma,
+        omega,
+        mean=0.0,
+        *,
+        precision=1.0,
+        rows=None,
+        shape=None,
+        **kwargs,
+    ):
         """Create the random variable; the number of rows comes from `shape` or from `mean`."""
         state, weights = pt.as_tensor_variable(state), pt.as_tensor_variable(weights)
         if np.dtype(state.dtype).kind not in "iub":
@@ -110,20 +129,27 @@ class Interpolation(Continuous):
         elif mean.ndim < 2:
             raise ValueError("The number of rows is missing: give shape, dims or a matrix `mean`.")
         omega = pt.alloc(pt.as_tensor_variable(omega), mean.shape[-1])
-        params = [pt.as_tensor_variable(sigma), mean, omega]
-        params = [value.astype("float64") for value in params]
-        return super().dist([state, weights, *params], **kwargs)
+        sigma, precision = pt.atleast_1d(sigma), pt.atleast_2d(precision)
+        params = [value.astype("float64") for value in (sigma, mean, omega, precision)]
+        rows = pt.as_tensor_variable(mean.shape[-2] if rows is None else rows).astype("int64")
+        return super().dist([state, weights, *params, rows], **kwargs)
 
-    def support_point(rv, size, state, weights, sigma, mean, omega):
+    def support_point(rv, size, state, weights, sigma, mean, omega, precision, rows):
         """Return the mean of the chosen columns."""
         return mean
 
-    def logp(value, state, weights, sigma, mean, omega):
+    def logp(value, state, weights, sigma, mean, omega, precision, rows):
         """Return the log density of every entry, given the chosen columns."""
         chosen = pt.eq(state, 1)
         fitted = (value * state) @ weights
         location = pt.switch(chosen, mean, fitted)
-        scale = pt.switch(chosen, omega, sigma)
+        observed = precision > 0
+        known = pt.switch(observed, precision, 1.0)
+        scale = pt.switch(chosen, omega, sigma / pt.sqrt(known))
         return check_parameters(
-            Normal.logp(value, location, scale), sigma > 0, omega > 0, msg="sigma, omega > 0"
+            pt.switch(observed, compressed_log_density(value, location, scale, rows), 0.0),
+            sigma > 0,
+            omega > 0,
+            precision >= 0,
+            msg="sigma, omega > 0, precision >= 0",
         )

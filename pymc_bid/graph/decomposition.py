@@ -1,9 +1,9 @@
 """An interpolative decomposition found in a PyMC model: its data and its values at a point."""
 
-from typing import NamedTuple
 from weakref import WeakKeyDictionary, WeakSet
 
 import numpy as np
+import pytensor
 import pytensor.tensor as pt
 from numpy.typing import NDArray
 from pymc.distributions.continuous import TruncatedNormalRV
@@ -11,20 +11,22 @@ from pymc.model import Model
 from pytensor.compile.sharedvalue import SharedVariable
 from pytensor.graph.basic import Variable
 
+from pymc_bid.graph.inclusion import InclusionValues
+from pymc_bid.graph.joint import Joint
+from pymc_bid.graph.noise import NoiseValues
 from pymc_bid.graph.own_columns import OwnColumns, OwnDensityValues
-from pymc_bid.graph.roles import pool_from_mean, read_roles
-from pymc_bid.graph.structure import children, data_containers
-from pymc_bid.graph.values import Entry, Point, Quantities
+from pymc_bid.graph.roles import distribution_name, pool_from_mean, read_roles
+from pymc_bid.graph.structure import INTERPRETED, children, data_containers
+from pymc_bid.graph.values import (
+    Entry,
+    KnownState,
+    Point,
+    Quantities,
+    StateEntry,
+    WeightPrior,
+    as_view,
+)
 from pymc_bid.regression import Regression, reduce_regression
-
-
-class WeightPrior(NamedTuple):
-    """Parameters of the weights' prior, each a read-only (N, L) view."""
-
-    mean: NDArray[np.float64]
-    precision: NDArray[np.float64]
-    lower: NDArray[np.float64]
-    upper: NDArray[np.float64]
 
 
 class _Watch:
@@ -52,17 +54,25 @@ class Decomposition:
     ----------
     roles : Roles
         The random variables concerned.
-    state, weights, noise, hyperparameters : Entry or None
-        Their entries in a sampler's point.
+    state, weights, hyperparameters : Entry or None
+        Their entries in a sampler's point; a state vector that is not sampled is a `KnownState`.
+    noise : NoiseValues
+        The noise variances.
+    joint : Joint
+        This one and all others with the same state vector.
+    inclusion : InclusionValues or None
+        The beta prior of the inclusion probabilities.
     own : OwnDensityValues or None
         The density of the chosen columns, in the model with the identity.
     """
 
     def __init__(self, likelihood: Variable, model: Model):
         self.roles = roles = read_roles(likelihood, model)
-        self.state = Entry(roles.state, model)
+        self.state = (StateEntry if roles.state in model.free_RVs else KnownState)(
+            roles.state, model
+        )
         self.weights = Entry(roles.weights, model)
-        self.noise = None if roles.noise is None else Entry(roles.noise, model)
+        self.noise = NoiseValues(likelihood, roles.scale, roles.noise, roles.precision, model)
         self.hyperparameters = (
             None if roles.hyperparameters is None else Entry(roles.hyperparameters, model)
         )
@@ -74,47 +84,60 @@ class Decomposition:
             model,
         )
         self._location = Quantities(parameters[:2], model)
-        self._scale = Quantities([roles.scale], model)
         self._hyperprior = (
             None
             if roles.hyperparameters is None
             else Quantities(_parameters(roles.hyperparameters)[:4], model)
         )
-        self._noise_prior = (
-            None if roles.noise is None else Quantities(_parameters(roles.noise), model)
+        self.inclusion = (
+            None
+            if roles.inclusion is None
+            else InclusionValues(roles.inclusion, roles.state, model)
         )
-        self._inclusion = None if roles.fixed_size else Quantities(_parameters(roles.state), model)
+        self._rows = None if roles.rows is None else Quantities([roles.rows], model)
         self._read_pool = None if roles.mean is None else pool_from_mean(roles)
         self.own = None if roles.own is None else OwnDensityValues(roles.own, model)
         target = model.rvs_to_values[likelihood]
         self._target = Quantities([target], model)
-        self._size = int(roles.state.shape[0].eval())
-        self._target_data = _Watch(data_containers(target))
+        self._read_size = pytensor.function([], roles.weights.shape[0], mode=INTERPRETED)
+        self._target_data = _Watch(data_containers([target]))
         # In an `Interpolation` the target is the pool as well.
         read = [target if roles.mean is None else roles.mean]
         if roles.own is not None:
             read.append(roles.own.mean)
-        self._pool_data = _Watch([c for expression in read for c in data_containers(expression)])
+        read += self.noise.expressions
+        if roles.rows is not None:
+            read.append(roles.rows)
+        self._pool_data = _Watch(data_containers(read))
         self._pool: NDArray[np.float64] | None = None
         self._regression: Regression | None = None
         self._fixed_prior: WeightPrior | None = None
         self.regression()
+        self.joint = Joint([self], model)
 
     def regression(self) -> Regression:
         """Return the data, read again if a `pm.Data` container was given new values."""
         # Both are asked: a container may hold the pool and the target.
         new_target, new_pool = self._target_data.changed(), self._pool_data.changed()
         if self._regression is None or new_target or new_pool:
-            target = np.asarray(self._target({})[0], dtype=np.float64)
+            target = self._read_target()
+            self._size = int(self._read_size())
             if self._pool is None or new_pool:
                 self._pool = self._pool_of(target)
+            row_weights = self.noise.read_row_weights(target.shape, self.roles.entries)
+            rows = None if self._rows is None else int(self._rows({})[0])
+            self._regression = reduce_regression(self._pool, target, row_weights, rows)
             if self.own is not None:
-                self.own.read_target(target)
-            self._regression = reduce_regression(self._pool, target)
+                self.own.read_target(target, row_weights, self._regression.products.rows)
             if self._pool_data.covers(self._target_data):
                 # The pool may have many rows, and is read again with every new target.
                 self._pool = None
         return self._regression
+
+    def _read_target(self) -> NDArray[np.float64]:
+        target = np.asarray(self._target({})[0], dtype=np.float64)
+        entries = self.roles.entries
+        return target if entries is None else entries.put_back(target, self._read_pool.shape())
 
     def _pool_of(self, target: NDArray[np.float64]) -> NDArray[np.float64]:
         pool = target if self._read_pool is None else self._read_pool(target, self._size)
@@ -129,35 +152,22 @@ class Decomposition:
     def interpolated(self, state: NDArray[np.int64]) -> NDArray[np.float64]:
         """1.0 for each target that is interpolated, 0.0 for each with a density of its own."""
         if self.own is None:
-            return np.ones(self.regression().cross.shape[1])
+            return np.ones(self.regression().shape[1])
         return (np.asarray(state) == 0).astype(np.float64)
 
     def own_columns(self, point: Point) -> OwnColumns:
         """Return the own densities of the columns at a point."""
         if self.own is None:
-            return OwnColumns(np.full(self._size, -1), np.zeros(self._size), self.rows)
+            return OwnColumns.none(self._size)
         return self.own.columns(point)
 
-    @property
-    def rows(self) -> int:
-        """Rows M of the data."""
-        data = self.regression()
-        return data.entries // data.cross.shape[1]
-
-    def noise_variance(self, point: Point) -> float:
-        """σ² at a point, whatever its prior."""
-        if self.noise is not None:
-            return float(self.noise.read(point))
-        return float(self._scale(point)[0].item() ** 2)
-
-    def noise_prior(self, point: Point) -> tuple[float, float]:
-        """Shape and scale of the inverse gamma prior of σ²."""
-        shape, scale = self._noise_prior(point)
-        return float(shape), float(scale)
+    def noise_variance(self, point: Point) -> NDArray[np.float64]:
+        """σ² of each target at a point, whatever its prior, (L,)."""
+        return self.noise.at(point, self.regression().shape[1])
 
     def weight_prior(self, point: Point) -> WeightPrior:
         """Return the parameters of the prior of Y at a point."""
-        shape = self.regression().cross.shape
+        shape = self.regression().shape
         if self._fixed_prior is not None and self._fixed_prior.mean.shape == shape:
             return self._fixed_prior
         if self.hyperparameters is not None:
@@ -166,27 +176,15 @@ class Decomposition:
         else:
             mean, scale = self._location(point)
             precision = np.asarray(scale, dtype=np.float64) ** -2.0
-        prior = WeightPrior(*(_view(x, shape) for x in (mean, precision, *self._bounds(point))))
+        prior = WeightPrior.of(shape, mean, precision, *self._bounds(point))
         if self._location.fixed and self._bounds.fixed:
             self._fixed_prior = prior
         return prior
 
     def hyperprior(self, point: Point) -> tuple[NDArray[np.float64], ...]:
         """μ_μ, τ_μ, α_t, β_t of the GTNSNG prior, each a read-only (N, L) view."""
-        shape = self.regression().cross.shape
-        return tuple(_view(value, shape) for value in self._hyperprior(point))
-
-    def log_prior_odds(self, point: Point) -> NDArray[np.float64]:
-        """Return the log odds of each column being chosen, given the others, before the data.
-
-        They are even where the number of chosen columns is fixed.
-        """
-        if self._inclusion is None:
-            return np.zeros(self._size)
-        probability = np.asarray(self._inclusion(point)[0], dtype=np.float64)
-        with np.errstate(divide="ignore"):
-            odds = np.log(probability) - np.log1p(-probability)
-        return np.array(np.broadcast_to(odds, (self._size,)))
+        shape = self.regression().shape
+        return tuple(as_view(value, shape) for value in self._hyperprior(point))
 
 
 _found: WeakKeyDictionary[Model, tuple[tuple[Variable, ...], list[Decomposition]]] = (
@@ -217,11 +215,18 @@ def find_decompositions(model: Model) -> list[Decomposition]:
     if known is not None and known[0] == variables:
         return known[1]
     decompositions = []
-    for likelihood in model.observed_RVs:
+    # Each once: PyMC 5.28 lists them again when a posterior predictive was drawn.
+    for likelihood in dict.fromkeys(model.observed_RVs):
         try:
             decompositions.append(Decomposition(likelihood, model))
         except (TypeError, ValueError):
             continue
+    for state in {decomposition.roles.state for decomposition in decompositions}:
+        parts = [part for part in decompositions if part.roles.state is state]
+        if len(parts) > 1:
+            joint = Joint(parts, model)
+            for part in parts:
+                part.joint = joint
     _found[model] = (variables, decompositions)
     return decompositions
 
@@ -239,7 +244,7 @@ def decomposition_of(variable: Variable, model: Model) -> Decomposition:
         own_variance = None if roles.own is None else roles.own.variance
         if variable in (
             *(roles.state, roles.weights, roles.noise, roles.hyperparameters),
-            own_variance,
+            *(roles.inclusion, own_variance),
         ):
             return decomposition
     observed = [v for v in _descendants(variable, model) if v in model.observed_RVs]
@@ -251,9 +256,10 @@ def decomposition_of(variable: Variable, model: Model) -> Decomposition:
     # Reading again, now to hear why it is not a decomposition.
     decomposition = Decomposition(observed[0], model)
     raise TypeError(
-        f"{variable.name} is neither the state vector, nor the weights, nor an inverse gamma noise "
-        f"variance σ² with scale sqrt(σ²), nor the GTNSNG hyperparameters of "
-        f"{decomposition.roles.likelihood.name}."
+        f"{variable.name} is {distribution_name(variable)} and none of what the block updates of "
+        f"{decomposition.roles.likelihood.name} draw: the state vector, the weights, an inverse "
+        "gamma noise variance σ² with scale sqrt(σ²), GTNSNG hyperparameters of the weights, beta "
+        "inclusion probabilities."
     )
 
 
@@ -266,7 +272,3 @@ def _descendants(variable: Variable, model: Model) -> list[Variable]:
 
 def _parameters(variable: Variable) -> list[Variable]:
     return list(variable.owner.op.dist_params(variable.owner))
-
-
-def _view(values, shape) -> NDArray[np.float64]:
-    return np.broadcast_to(np.asarray(values, dtype=np.float64), shape)

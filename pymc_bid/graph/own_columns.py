@@ -15,11 +15,19 @@ class OwnColumns(NamedTuple):
     """What choosing a column does to the target that it is, see `pymc_bid.kernels.own_column`."""
 
     targets: NDArray[np.int64]
-    """(N,): the target that each column of the pool is, -1 if choosing it frees no target."""
+    """(N, D): the targets that each column of the pool is, D = 0 without the identity."""
     log_densities: NDArray[np.float64]
-    """(N,): log density of that target on its own, but for -½ M log(2π)."""
-    rows: int
-    """Rows M of the data."""
+    """(N,): log density of these targets on their own, but for -½ M log(2π) each."""
+
+    @property
+    def has_identity(self) -> bool:
+        """Whether choosing a column frees targets."""
+        return self.targets.shape[1] > 0
+
+    @classmethod
+    def none(cls, size: int) -> "OwnColumns":
+        """Columns that are no targets, or that are interpolated like all others."""
+        return cls(np.empty((size, 0), dtype=np.int64), np.zeros(size))
 
 
 class OwnDensityValues:
@@ -39,10 +47,32 @@ class OwnDensityValues:
             parameters = own.variance.owner.op.dist_params(own.variance.owner)
             self._variance_prior = Quantities(parameters, model)
 
-    def read_target(self, target: NDArray[np.float64]) -> None:
-        """Take in a matrix (M, N), of which nothing but N sums of squares is kept."""
-        self._rows = len(target)
-        self._squares = ((target - self._mean({})[0]) ** 2).sum(axis=0)
+    def read_target(
+        self,
+        target: NDArray[np.float64],
+        row_weights: NDArray[np.float64] | None,
+        rows: NDArray[np.float64],
+    ) -> None:
+        """Take in a matrix, or its factor, of which nothing but N sums of squares is kept.
+
+        Parameters
+        ----------
+        target : array (M, N)
+        row_weights : array (M, N) or None
+            Those of the entries in the regression, see `pymc_bid.regression`; here they only tell
+            which ones are missing.
+        rows : array (N,)
+            Number of entries of each column that are not missing.
+        """
+        self._rows = rows
+        squares = (target - self._mean({})[0]) ** 2
+        # The kernels take interpolated entries in units of their noise, and so these ones too.
+        self._units = np.zeros(target.shape[1])
+        if row_weights is not None:
+            observed = row_weights > 0
+            squares[~observed] = 0.0
+            self._units = 0.5 * np.log(np.where(observed, row_weights, 1.0)).sum(axis=0)
+        self._squares = squares.sum(axis=0)
 
     def columns(self, point: Point) -> OwnColumns:
         """Return the own densities at a point, with ω² integrated out if it can be."""
@@ -58,7 +88,7 @@ class OwnDensityValues:
         else:
             variance = np.ravel(np.asarray(self._scale(point)[0], dtype=np.float64)) ** 2
             log_densities = -0.5 * (rows * np.log(variance) + squares / variance)
-        return OwnColumns(np.arange(len(squares)), log_densities, rows)
+        return OwnColumns(np.arange(len(squares))[:, None], log_densities - self._units)
 
     def _prior(self, point: Point) -> list[NDArray[np.float64]]:
         # Small integers would make the logarithms ones of half precision.

@@ -13,6 +13,7 @@ from pytensor.graph.basic import Apply, Variable
 from pytensor.tensor.elemwise import DimShuffle, Elemwise
 from pytensor.tensor.random.basic import InvGammaRV
 
+from pymc_bid.distributions.compressed_normal import CompressedNormalRV
 from pymc_bid.distributions.interpolation import InterpolationRV
 from pymc_bid.graph.structure import (
     as_function,
@@ -40,6 +41,10 @@ class Sides(NamedTuple):
     """None where the mean is that of `pymc_bid.Interpolation`, a product by its definition."""
     scale: Variable
     own: OwnDensity | None
+    precision: Variable | None = None
+    """Known precision of each entry that an `Interpolation` has besides its scale."""
+    rows: Variable | None = None
+    """Rows of the data, None if they are those of the observed matrix."""
 
 
 def split_likelihood(likelihood: Variable, model: Model) -> Sides:
@@ -52,8 +57,12 @@ def split_likelihood(likelihood: Variable, model: Model) -> Sides:
     """
     parameters = likelihood.owner.op.dist_params(likelihood.owner)
     if isinstance(likelihood.owner.op, InterpolationRV):
-        _, _, scale, own_mean, own_scale = parameters
-        return Sides(None, scale, _own_density(likelihood, own_mean, own_scale, model))
+        _, _, scale, own_mean, own_scale, precision, rows = parameters
+        own = _own_density(likelihood, own_mean, own_scale, model)
+        return Sides(None, scale, own, precision, rows)
+    if isinstance(likelihood.owner.op, CompressedNormalRV):
+        mean, scale, rows = parameters
+        return Sides(mean, scale, None, rows=rows)
     mean, scale = parameters
     mean_sides, scale_sides = _branches(mean, model), _branches(scale, model)
     if mean_sides is None:

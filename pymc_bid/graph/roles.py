@@ -8,15 +8,20 @@ import pytensor.tensor as pt
 from pymc.distributions.continuous import TruncatedNormalRV
 from pymc.model import Model
 from pytensor.graph.basic import Variable
-from pytensor.tensor.random.basic import BernoulliRV, InvGammaRV, NormalRV
+from pytensor.tensor.random.basic import BernoulliRV, NormalRV
 
+from pymc_bid.distributions.compressed_normal import CompressedNormalRV
 from pymc_bid.distributions.gtnsng import GTNSNGRV
 from pymc_bid.distributions.interpolation import InterpolationRV
 from pymc_bid.distributions.state_vector import SubsetRV
+from pymc_bid.graph.entries import ObservedEntries, indexed_matrix
+from pymc_bid.graph.inclusion import read_inclusion
+from pymc_bid.graph.noise import check_scale, read_noise
 from pymc_bid.graph.own_density import OwnDensity, split_likelihood
 from pymc_bid.graph.structure import (
     as_function,
     children,
+    data_containers,
     is_fixed,
     is_monomial,
     is_polynomial,
@@ -34,23 +39,38 @@ class Roles:
     """Observed variable A, normal or an `Interpolation`."""
     mean: Variable | None
     """B·diag(r)·Y as it stands in the graph; None in an `Interpolation`, where B is A itself."""
+    entries: ObservedEntries | None
+    """Which entries of the matrix are observed, None for all of them."""
     scale: Variable
-    """σ as it stands in the graph."""
+    """Standard deviation of the entries as it stands in the graph."""
+    precision: Variable | None
+    """Known precision of the entries besides, 0 for missing ones, of an `Interpolation`."""
     state: Variable
-    """State vector r: Bernoulli entries, or a subset of fixed size."""
+    """State vector r: Bernoulli entries, a subset of fixed size, any other discrete variable; it
+    may be observed, or a data container, as after `pm.do`."""
     weights: Variable
     """Weights Y: a normal or truncated normal variable."""
     noise: Variable | None
-    """σ², if it is an inverse gamma variable and the likelihood's scale is its square root."""
+    """σ², if it is an inverse gamma variable and the scale is its square root times data; one
+    number or one for each target."""
     hyperparameters: Variable | None
     """(μ, τ) of each weight, if they are a GTNSNG variable with the bounds of the weights."""
+    inclusion: Variable | None
+    """Inclusion probabilities, if they are the entries of a beta variable."""
     own: OwnDensity | None
     """Density of the chosen columns, in the model with the identity; else they are interpolated."""
+    rows: Variable | None
+    """Rows of the data, None if they are those of the observed matrix."""
+
+    @property
+    def binary(self) -> bool:
+        """Whether a state vector that is sampled is known to have no values but 0 and 1."""
+        return self.state.owner is None or isinstance(self.state.owner.op, BernoulliRV | SubsetRV)
 
     @property
     def fixed_size(self) -> bool:
         """Whether the number of chosen columns is given, not found."""
-        return isinstance(self.state.owner.op, SubsetRV)
+        return self.state.owner is not None and isinstance(self.state.owner.op, SubsetRV)
 
 
 def read_roles(likelihood: Variable, model: Model) -> Roles:
@@ -63,41 +83,32 @@ def read_roles(likelihood: Variable, model: Model) -> Roles:
         variable, what was found and what would be needed.
     """
     name = likelihood.name
-    if not isinstance(likelihood.owner.op, NormalRV | InterpolationRV):
+    if not isinstance(likelihood.owner.op, NormalRV | InterpolationRV | CompressedNormalRV):
         raise TypeError(
-            f"{name} is {_distribution(likelihood)}; a decomposition needs an observed pm.Normal "
-            "or bid.Interpolation."
+            f"{name} is {distribution_name(likelihood)}; a decomposition needs an observed "
+            "pm.Normal, bid.CompressedNormal or bid.Interpolation."
         )
-    if likelihood.ndim != 2:
-        # PyMC splits a variable with missing entries into vectors.
+    imputed = f"{name.removesuffix('_observed')}_unobserved"
+    if name != imputed and imputed in model.named_vars:
         raise TypeError(
-            f"{name} has {likelihood.ndim} dimensions; a decomposition needs an observed matrix "
-            "without missing entries."
+            f"PyMC made a variable, {imputed}, of the missing entries; a decomposition needs them "
+            "left out. Write the mean as `((B * r) @ Y)[observed]` and observe `A[observed]`, or "
+            "use bid.gbt(A, missing='mask')."
         )
     sides = split_likelihood(likelihood, model)
-    mean = sides.mean
-    parents = random_variables_in(
-        likelihood.owner.op.dist_params(likelihood.owner)[:2] if mean is None else [mean], model
-    )
-    state = _only(
-        [v for v in parents if isinstance(v.owner.op, BernoulliRV | SubsetRV)],
-        f"the mean of {name} needs exactly one 0/1 state vector (pm.Bernoulli or bid.StateVector)",
-    )
-    weights = _only(
-        [v for v in parents if isinstance(v.owner.op, TruncatedNormalRV | NormalRV)],
-        f"the mean of {name} needs exactly one matrix of weights (pm.TruncatedNormal or pm.Normal)",
-    )
-    others = [v.name for v in parents if v is not state and v is not weights]
-    if others:
-        raise TypeError(f"The mean of {name} also depends on {', '.join(others)}; {_EXPECTED}.")
-    for variable in (state, weights):
-        if variable not in model.free_RVs:
-            raise TypeError(f"{variable.name} is observed; a decomposition needs it to be free.")
-    if state.ndim != 1 or weights.ndim != 2:
+    mean, entries = sides.mean, None
+    if likelihood.ndim == 1 and sides.own is None:
+        mean = indexed_matrix(sides.mean, model)
+        if mean is not None:
+            entries = ObservedEntries(likelihood, sides.mean, mean)
+    if likelihood.ndim != 2 and entries is None:
+        # PyMC splits a variable with missing entries into vectors.
         raise TypeError(
-            f"{state.name} has {state.ndim} and {weights.name} {weights.ndim} dimensions; "
-            "a decomposition needs a vector and a matrix."
+            f"{name} has {likelihood.ndim} dimensions; a decomposition needs an observed matrix, "
+            "or, with missing entries, a vector with the mean `((B * r) @ Y)[observed]`."
         )
+    product = likelihood.owner.op.dist_params(likelihood.owner)[:2] if mean is None else [mean]
+    state, weights = _read_factors(name, product, model)
     if mean is None:
         _check_untouched(likelihood, state, weights)
     elif not is_polynomial(mean, [state, weights]):
@@ -105,18 +116,33 @@ def read_roles(likelihood: Variable, model: Model) -> Roles:
             f"The mean of {name} is not a plain product of data, {state.name} and {weights.name}; "
             f"{_EXPECTED}."
         )
+    if sides.rows is not None and random_variables_in([sides.rows], model):
+        raise TypeError(f"The number of rows of {name} is random; it must be data.")
+    if weights not in model.free_RVs:
+        raise TypeError(f"{weights.name} is observed; a decomposition needs it to be free.")
     scales = [sides.scale] if sides.own is None else [sides.scale, sides.own.scale]
     _check_scale(likelihood, scales, (state, weights), model)
+    if sides.precision is not None and random_variables_in([sides.precision], model):
+        raise TypeError(f"The precision of {name} is random; a decomposition needs it to be data.")
     return Roles(
         likelihood=likelihood,
         mean=mean,
+        entries=entries,
         scale=sides.scale,
+        precision=sides.precision,
         state=state,
         weights=weights,
-        noise=_read_noise(sides.scale, model),
+        noise=read_noise(sides.scale, model),
         hyperparameters=_read_hyperparameters(weights, model),
+        inclusion=read_inclusion(state, model),
         own=sides.own,
+        rows=sides.rows,
     )
+
+
+def distribution_name(variable: Variable) -> str:
+    """Return what the distribution of a random variable is called."""
+    return getattr(variable.owner.op, "_print_name", (type(variable.owner.op).__name__,))[0]
 
 
 def require_only_child(variable: Variable, child: Variable, model: Model) -> None:
@@ -145,10 +171,16 @@ class PoolReader:
     roles: Roles
     mean: Any
 
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns of the mean."""
+        size, columns = (int(number) for number in self.roles.weights.shape.eval())
+        everything = np.ones(size, dtype=self.roles.state.dtype)
+        return self.mean(everything, np.zeros((size, columns)))[0].shape
+
     def __call__(self, target: np.ndarray, size: int) -> np.ndarray:
         """Return B, (M, N), for a target (M, L) and a state vector of length N = `size`."""
         columns = target.shape[1]
-        everything = np.ones(size, dtype=self.roles.state.dtype)
+        everything = np.ones(size)
         pieces = []
         for start in range(0, size, columns):
             width = min(columns, size - start)
@@ -158,7 +190,7 @@ class PoolReader:
         pool = np.concatenate(pieces, axis=1)
         rng = np.random.default_rng(0)
         for _ in range(2):
-            state = rng.integers(-3, 10, size).astype(self.roles.state.dtype)
+            state = rng.integers(-3, 10, size)
             weights = rng.normal(size=(size, columns))
             found = self._evaluate(state, weights, target.shape)
             tolerance = 1e-9 * (np.abs(pool * state) @ np.abs(weights))
@@ -172,7 +204,7 @@ class PoolReader:
 
     def _evaluate(self, state, weights, shape) -> np.ndarray:
         try:
-            value = np.asarray(self.mean(state, weights)[0], dtype=np.float64)
+            value = self.mean(state.astype(self.roles.state.dtype), weights)[0].astype(np.float64)
         except ValueError as error:
             raise TypeError(
                 f"The mean of {self.roles.likelihood.name} can't be computed from a "
@@ -186,15 +218,37 @@ class PoolReader:
         return value
 
 
-def _distribution(variable: Variable) -> str:
-    return getattr(variable.owner.op, "_print_name", (type(variable.owner.op).__name__,))[0]
-
-
-def _only(candidates: list[Variable], needed: str) -> Variable:
-    if len(candidates) != 1:
-        found = ", ".join(v.name for v in candidates) or "none"
-        raise TypeError(f"{needed[0].upper()}{needed[1:]}; found {found}.")
-    return candidates[0]
+def _read_factors(name, product: list[Variable], model: Model) -> tuple[Variable, Variable]:
+    """Tell the state vector from the weights."""
+    parents = random_variables_in(product, model)
+    states = [v for v in parents if np.dtype(v.dtype).kind in "iub"]
+    weights = [v for v in parents if v not in states]
+    if not states:
+        # What `pm.do` makes of a state vector.
+        states = [
+            container
+            for container in data_containers(product, blockers=model.basic_RVs)
+            if container.ndim == 1 and np.dtype(container.dtype).kind in "iub"
+        ]
+    if len(states) != 1 or len(weights) != 1:
+        found = ", ".join(v.name for v in parents) or "no random variable"
+        raise TypeError(
+            f"The mean of {name} depends on {found}; a decomposition needs one state vector and "
+            f"one matrix of weights: {_EXPECTED}."
+        )
+    (state,) = states
+    (matrix,) = weights
+    if not isinstance(matrix.owner.op, TruncatedNormalRV | NormalRV):
+        raise TypeError(
+            f"{matrix.name}, the weights in the mean of {name}, is {distribution_name(matrix)}; a "
+            "decomposition needs pm.TruncatedNormal or pm.Normal."
+        )
+    if state.ndim != 1 or matrix.ndim != 2:
+        raise TypeError(
+            f"{state.name} has {state.ndim} and {matrix.name} {matrix.ndim} dimensions; "
+            "a decomposition needs a vector and a matrix."
+        )
+    return state, matrix
 
 
 def _check_untouched(likelihood, state, weights) -> None:
@@ -216,24 +270,7 @@ def _check_scale(likelihood, scales, forbidden, model) -> None:
             f"The scale of {likelihood.name} depends on {', '.join(dependents)}; a decomposition "
             "needs noise that does not."
         )
-    if not all(scales[0].type.broadcastable):
-        raise TypeError(
-            f"The scale of {likelihood.name} differs between entries; a decomposition needs one "
-            "noise variance for all of them."
-        )
-
-
-def _read_noise(scale: Variable, model: Model) -> Variable | None:
-    parents = random_variables_in([scale], model)
-    if len(parents) != 1 or not isinstance(parents[0].owner.op, InvGammaRV):
-        return None
-    (noise,) = parents
-    if noise not in model.free_RVs or noise.ndim != 0 or not is_monomial(scale, [noise]):
-        return None
-    # c·x^p is settled by two points.
-    evaluate = as_function([noise], [scale])
-    values = [evaluate(np.asarray(x, dtype=noise.dtype))[0].item() for x in (1.0, 4.0)]
-    return noise if np.allclose(values, [1.0, 2.0], rtol=1e-12) else None
+    check_scale(likelihood, scales[0], model)
 
 
 def _read_hyperparameters(weights: Variable, model: Model) -> Variable | None:

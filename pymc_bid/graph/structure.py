@@ -16,7 +16,7 @@ from pytensor.tensor.blockwise import Blockwise
 from pytensor.tensor.elemwise import DimShuffle, Elemwise
 from pytensor.tensor.math import Dot, Sum
 from pytensor.tensor.shape import Reshape, SpecifyShape
-from pytensor.tensor.subtensor import Subtensor
+from pytensor.tensor.subtensor import AdvancedSubtensor, Subtensor
 
 # Interpreted, not compiled: the graphs are a handful of NumPy calls, and compiling them would cost
 # a user seconds before the first draw.
@@ -57,9 +57,12 @@ def is_fixed(expression: Variable) -> bool:
     )
 
 
-def data_containers(expression: Variable) -> list[SharedVariable]:
-    """Shared variables (`pm.Data`) that an expression reads."""
-    return [node for node in ancestors([expression]) if isinstance(node, SharedVariable)]
+def data_containers(
+    expressions: Iterable[Variable], blockers: Iterable[Variable] = ()
+) -> list[SharedVariable]:
+    """Shared variables (`pm.Data`) that expressions read, not by way of `blockers`."""
+    found = dict.fromkeys(ancestors(list(expressions), blockers=set(blockers)))
+    return [node for node in found if isinstance(node, SharedVariable)]
 
 
 def dependent_nodes(expression: Variable, variables: Sequence[Variable]) -> list[Apply]:
@@ -119,6 +122,43 @@ def is_monomial(expression: Variable, variables: Sequence[Variable]) -> bool:
         elif not isinstance(op, _REARRANGING):
             return False
     return True
+
+
+def is_rearrangement(expression: Variable, variables: Sequence[Variable]) -> bool:
+    """Whether each entry of `expression` is an entry of `variables`, its place given by data."""
+    return all(_rearranges(node, variables) for node in dependent_nodes(expression, variables))
+
+
+def is_affine(expression: Variable, variables: Sequence[Variable]) -> bool:
+    """Whether `expression` is a sum of entries of `variables`, with coefficients free of them."""
+    for node in dependent_nodes(expression, variables):
+        op = node.op.core_op if isinstance(node.op, Blockwise) else node.op
+        scalar = op.scalar_op if isinstance(op, Elemwise) else None
+        factors = [_depends(factor, variables) for factor in node.inputs]
+        if isinstance(scalar, ps.Mul) or isinstance(op, Dot):
+            if sum(factors) > 1:
+                return False
+        elif isinstance(scalar, ps.TrueDiv):
+            if factors[1]:
+                return False
+        elif not (
+            isinstance(scalar, (ps.Add, ps.Sub, ps.Neg, ps.Cast, ps.Identity))
+            or isinstance(op, Sum)
+            or _rearranges(node, variables)
+        ):
+            return False
+    return True
+
+
+def _rearranges(node: Apply, variables: Sequence[Variable]) -> bool:
+    """Whether a node only moves entries about, to places that do not depend on `variables`."""
+    return isinstance(node.op, (*_REARRANGING, AdvancedSubtensor)) and not any(
+        _depends(place, variables) for place in node.inputs[1:]
+    )
+
+
+def _depends(expression: Variable, variables: Sequence[Variable]) -> bool:
+    return expression in variables or bool(dependent_nodes(expression, variables))
 
 
 def as_function(inputs: Sequence[Variable], outputs: Sequence[Variable]):

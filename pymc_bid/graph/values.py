@@ -1,20 +1,59 @@
 """Values of model expressions at a sampler's point, and back."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pytensor
+from numpy.typing import NDArray
 from pymc.model import Model
 from pymc.pytensorf import inputvars
 from pytensor.graph.basic import Variable
 
-from pymc_bid.graph.structure import INTERPRETED, is_fixed
+from pymc_bid.graph.structure import INTERPRETED, data_containers, is_fixed
 
 Point = dict[str, np.ndarray]
 
 
+def as_view(values, shape: tuple[int, int]) -> NDArray[np.float64]:
+    """Broadcast, in the layout that a number broadcast has.
+
+    The kernels are compiled for one layout, and would be compiled again, for a minute, for another.
+    """
+    view = np.broadcast_to(np.asarray(values, dtype=np.float64), shape)
+    if view.flags.forc:
+        spaced = np.empty((*shape, 2))[..., 0]
+        spaced[...] = view
+        view = np.broadcast_to(spaced, shape)
+    return view
+
+
+class WeightPrior(NamedTuple):
+    """Parameters of the weights' prior, each a read-only (N, L) view."""
+
+    mean: NDArray[np.float64]
+    precision: NDArray[np.float64]
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, shape: tuple[int, int], *fields) -> "WeightPrior":
+        """Broadcast mean, precision, lower and upper bound to (N, L)."""
+        return cls(*(as_view(field, shape) for field in fields))
+
+
 class Quantities:
-    """Numerical values of expressions that may depend on any variable of the model."""
+    """Numerical values of expressions that may depend on any variable of the model.
+
+    Attributes
+    ----------
+    names : set of str
+        Entries of a point that they depend on.
+    reads_data : bool
+        Whether they read a `pm.Data` container.
+    fixed : bool
+        Whether they have one value for ever.
+    """
 
     def __init__(self, expressions: Sequence[Variable], model: Model):
         expressions = model.replace_rvs_by_values(list(expressions))
@@ -23,6 +62,8 @@ class Quantities:
         self._function = pytensor.function(
             inputs, expressions, mode=INTERPRETED, on_unused_input="ignore"
         )
+        self.names = set(self._names)
+        self.reads_data = bool(data_containers(expressions))
         self.fixed = not inputs and all(is_fixed(expression) for expression in expressions)
         self._values = self._function() if self.fixed else None
 
@@ -66,3 +107,30 @@ class Entry:
         changed = dict(point)
         changed[self.name] = np.asarray(value, dtype=self._dtype)
         return changed
+
+
+class StateEntry(Entry):
+    """Entry of a state vector, whatever its distribution."""
+
+    def read(self, point: Point) -> np.ndarray:
+        """Return a 0/1 vector; it must not be written to."""
+        return _zeros_and_ones(super().read(point), self.name)
+
+
+class KnownState:
+    """A state vector that is not sampled: observed, or a data container."""
+
+    def __init__(self, variable: Variable, model: Model):
+        self.name = variable.name
+        self._value = Quantities([model.rvs_to_values.get(variable, variable)], model)
+        self.read({})
+
+    def read(self, point: Point) -> np.ndarray:
+        """Return a 0/1 vector; it must not be written to."""
+        return _zeros_and_ones(np.asarray(self._value(point)[0], dtype=np.int64), self.name)
+
+
+def _zeros_and_ones(state: np.ndarray, name: str) -> np.ndarray:
+    if not (state == state.astype(bool)).all():
+        raise ValueError(f"{name} is no state vector: it has values other than 0 and 1, {state}.")
+    return state

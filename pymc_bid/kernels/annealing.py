@@ -166,8 +166,7 @@ def scout_step(
     noise_variance : float
         The scout's noise variance.
     problem : tuple
-        :math:`B^T B` (N, N), :math:`B^T A` (N, L), the square of each target (L,), and `prior` and
-        `own` as in `pymc_bid.kernels.collapsed_flip.collapsed_flips`.
+        `(products, prior, own)`, all as in `pymc_bid.kernels.tableau`.
     log_prior_odds : (N,) array
     temperature : float
     noise_floor : float
@@ -182,13 +181,13 @@ def scout_step(
     changed : int
         How many flips and swaps happened.
     """
-    gram, cross, squares, prior, own = problem
-    model = (gram, noise_variance, prior, own)
-    surrogate = build_surrogate(state, gram, cross, noise_variance, prior, log_prior_odds)
+    products, prior, own = problem
+    model = (products, noise_variance, prior, own)
+    surrogate = build_surrogate(state, model, log_prior_odds)
     changed = 0
     if flips:
         changed += tempered_flips(rng, state, model, surrogate, temperature)
-    if own[0].max() >= 0:
+    if own[0].shape[1] > 0:
         changed += tempered_swaps_with_own(
             rng, state, model, log_prior_odds, surrogate, temperature, number_of_swaps
         )
@@ -196,11 +195,10 @@ def scout_step(
         changed += tempered_swaps(
             rng, state, log_prior_odds, surrogate, temperature, number_of_swaps
         )
-    interpolated = interpolated_targets(state, own, cross.shape[1])
-    entries = own[2] * interpolated.sum()
+    rows = products[5]
+    interpolated = interpolated_targets(state, own, rows.shape[0])
+    entries = (rows * interpolated).sum()
     if entries == 0.0:
         return noise_variance, changed
-    error = expected_squared_error(
-        state, cross, squares, noise_variance, prior, interpolated, surrogate
-    )
+    error = expected_squared_error(state, model, interpolated, surrogate)
     return max(error / entries, noise_floor), changed

@@ -63,19 +63,17 @@ def bounded_fit(
     bounded, unbounded : float
         Noise variance after one step of expectation-maximisation, with and without the bounds.
     """
-    gram, cross, squares, prior, own = problem
+    products, prior, own = problem
+    _, _, _, cross, squares, rows = products
+    model = (products, noise_variance, prior, own)
     mean, precision, lower, upper = prior
     number_of_columns, number_of_targets = cross.shape
     interpolated = interpolated_targets(state, own, number_of_targets)
-    surrogate = build_surrogate(state, gram, cross, noise_variance, prior, log_prior_odds)
+    surrogate = build_surrogate(state, model, log_prior_odds)
     tableau = surrogate[0]
-    log_evidence = log_state_evidence(
-        state, cross, squares, noise_variance, prior, own, log_prior_odds, interpolated, surrogate
-    )
-    without_bounds = expected_squared_error(
-        state, cross, squares, noise_variance, prior, interpolated, surrogate
-    )
-    entries = max(own[2] * interpolated.sum(), 1.0)
+    log_evidence = log_state_evidence(state, model, log_prior_odds, interpolated, surrogate)
+    without_bounds = expected_squared_error(state, model, interpolated, surrogate)
+    entries = max((rows * interpolated).sum(), 1.0)
     active = np.flatnonzero(state)
     number = active.size
     shrinkage = np.empty(number)
@@ -147,7 +145,7 @@ def bounded_fit(
 
 
 @kernel()
-def own_log_masses(state, noise_variance, gram, prior, log_masses):
+def own_log_masses(state, noise_variance, problem, log_masses):
     """Find what the bounds leave to the target of each column when that column is out.
 
     For a pool that is the target. A column that is in explains itself; how badly the others would
@@ -155,18 +153,17 @@ def own_log_masses(state, noise_variance, gram, prior, log_masses):
 
     Parameters
     ----------
-    state : (N,) int array
-    noise_variance : float
-    gram : (N, N) array
-    prior : tuple of four (N, L) arrays
+    state, noise_variance, problem
+        As in `bounded_fit`; nothing of these is changed.
     log_masses : (N,) array
         Log masses found by `bounded_fit`; those of active columns are replaced.
     """
+    products, prior, own = problem
     _, _, lower, upper = prior
     number_of_columns = state.shape[0]
     # The masses do not depend on the prior odds.
     odds = np.zeros(number_of_columns)
-    surrogate = build_surrogate(state, gram, gram, noise_variance, prior, odds)
+    surrogate = build_surrogate(state, (products, noise_variance, prior, own), odds)
     tableau = surrogate[0]
     active = np.flatnonzero(state)
     number = max(active.size - 1, 0)

@@ -16,7 +16,13 @@ state becomes the Metropolis step of `pymc_bid.kernels.own_column`.
 import numpy as np
 
 from pymc_bid.kernels.compilation import kernel
-from pymc_bid.kernels.oblique import draw_companions, largest_size, oblique_direction
+from pymc_bid.kernels.oblique import (
+    draw_companions,
+    image_of_direction,
+    largest_size,
+    oblique_direction,
+    typical_variance,
+)
 from pymc_bid.kernels.oblique_row import (
     is_within_bounds,
     log_conditional_mass,
@@ -30,6 +36,7 @@ from pymc_bid.kernels.oblique_row import (
 from pymc_bid.kernels.own_column import (
     interpolated_targets,
     log_column_weight,
+    set_interpolated,
     start_interpolating,
     stop_interpolating,
 )
@@ -41,7 +48,7 @@ def collapsed_flips(
     state,
     weights,
     residual_cross,
-    gram,
+    products,
     noise_variance,
     prior,
     own,
@@ -60,14 +67,14 @@ def collapsed_flips(
         Changed in place. Rows of columns that are out hold, and keep, draws from the prior.
     residual_cross : (N, L) array
         Pool times residual, :math:`B^T (A - B diag(r) Y)`; changed in place.
-    gram : (N, N) array
-        Pool times pool, :math:`B^T B`.
-    noise_variance : float
+    products : tuple
+        What is known of the data, see `pymc_bid.regression.Products`.
+    noise_variance : (L,) array
+        Of each target.
     prior : tuple of four (N, L) arrays
         Mean, precision, lower and upper bound of the weights' truncated normal prior.
-    own : tuple of two (N,) arrays and a number
-        The target that each column is, its own density, and the rows of the data, see
-        `pymc_bid.kernels.own_column`.
+    own : tuple of an (N, D) and an (N,) array
+        The targets that each column is and their own density, see `pymc_bid.kernels.own_column`.
     log_prior_odds : (N,) array
         Logit of the prior inclusion probability; infinite for a column forced in or out.
     companion_sizes : int array
@@ -83,8 +90,12 @@ def collapsed_flips(
     """
     number_of_columns, number_of_targets = weights.shape
     _, precision, _, _ = prior
-    own_targets, own_densities, _ = own
-    model = (gram, noise_variance, prior, own)
+    gram, grams, pattern, _, _, _ = products
+    number_of_patterns = grams.shape[0]
+    own_targets, own_densities = own
+    has_identity = own_targets.shape[1] > 0
+    model = (products, noise_variance, prior, own)
+    typical = typical_variance(noise_variance)
     interpolated = interpolated_targets(state, own, number_of_targets)
     largest = largest_size(companion_sizes)
     members = np.empty(number_of_columns, np.int64)
@@ -92,11 +103,13 @@ def collapsed_flips(
     companions = np.empty(largest, np.int64)
     factor = np.empty((largest, largest))
     direction = np.empty(largest)
-    gram_direction = np.empty(number_of_columns)
+    gram_direction = np.empty((number_of_patterns, number_of_columns))
+    curvature = np.empty(number_of_patterns)
+    overlap = np.empty(number_of_patterns)
     shifted = np.empty((largest, number_of_targets))
     projection = np.empty(number_of_targets)
     conditional = np.empty((4, number_of_targets))
-    values = np.empty(number_of_columns)
+    values = np.empty((own_targets.shape[1], number_of_columns))
     number = 0
     tried = 0
     accepted = 0
@@ -111,22 +124,13 @@ def collapsed_flips(
             wanted = 0
         else:
             tried += 1
-        own_target = own_targets[row]
-        if own_target >= 0:
-            # It is one side's before the move and the other side's after it.
-            interpolated[own_target] = 0.0
+        # Its own targets are one side's before the move and the other side's after it.
+        set_interpolated(interpolated, own, row, 0.0)
         size = draw_companions(rng, state, gram, row, row, wanted, members, affinity, companions)
-        curvature = oblique_direction(
-            gram,
-            noise_variance,
-            precision,
-            row,
-            companions,
-            size,
-            factor,
-            direction,
-            gram_direction,
-        )
+        oblique_direction(gram, typical, precision, row, companions, size, factor, direction)
+        image_of_direction(grams, row, companions, size, direction, gram_direction, curvature)
+        for index in range(number_of_patterns):
+            overlap[index] = curvature[index] if active else 0.0
         shift_companions(row, companions, size, direction, weights, active, interpolated, shifted)
         project_residual(
             row,
@@ -134,7 +138,8 @@ def collapsed_flips(
             size,
             direction,
             residual_cross,
-            curvature if active else 0.0,
+            overlap,
+            pattern,
             weights[row],
             projection,
         )
@@ -144,6 +149,7 @@ def collapsed_flips(
             size,
             direction,
             curvature,
+            pattern,
             projection,
             shifted,
             noise_variance,
@@ -151,7 +157,7 @@ def collapsed_flips(
             interpolated,
             conditional,
         )
-        if own_target >= 0:
+        if has_identity:
             # Weights are drawn for a column that is in, in case that it goes out.
             log_weight, number = log_column_weight(
                 rng, active, row, row, -1, state, weights, model, members, values
@@ -164,10 +170,10 @@ def collapsed_flips(
         else:
             log_odds -= log_prior_mass(row, prior, interpolated)
             uniform = rng.random()
-            if own_target < 0:
-                threshold = np.log(uniform) - np.log1p(-uniform)
-            else:
+            if has_identity:
                 threshold = -np.log(uniform) if active else np.log(uniform)
+            else:
+                threshold = np.log(uniform) - np.log1p(-uniform)
             # The masses are the dear part, and can only lower the odds.
             enter = log_odds > threshold
             if enter:
@@ -182,6 +188,7 @@ def collapsed_flips(
                 size,
                 direction,
                 gram_direction,
+                pattern,
                 conditional,
                 shifted,
                 active,
@@ -191,7 +198,7 @@ def collapsed_flips(
                 interpolated,
                 projection,
             )
-            if own_target >= 0 and not active:
+            if has_identity and not active:
                 stop_interpolating(rng, row, weights, prior, own, interpolated)
         elif active:
             take_out_row(
@@ -200,12 +207,13 @@ def collapsed_flips(
                 companions,
                 size,
                 gram_direction,
+                pattern,
                 shifted,
                 weights,
                 residual_cross,
                 prior,
             )
-            if own_target >= 0:
+            if has_identity:
                 start_interpolating(
                     row,
                     members,
@@ -213,12 +221,12 @@ def collapsed_flips(
                     number,
                     weights,
                     residual_cross,
-                    gram,
+                    products,
                     own,
                     interpolated,
                 )
-        elif own_target >= 0:
-            interpolated[own_target] = 1.0
+        else:
+            set_interpolated(interpolated, own, row, 1.0)
         if enter != active:
             state[row] = 1 if enter else 0
             accepted += 1

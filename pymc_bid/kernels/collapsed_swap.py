@@ -25,8 +25,10 @@ from pymc_bid.kernels.oblique import (
     closeness,
     draw_companions,
     draw_index,
+    image_of_direction,
     largest_size,
     oblique_direction,
+    typical_variance,
 )
 from pymc_bid.kernels.oblique_row import (
     log_conditional_mass,
@@ -40,6 +42,7 @@ from pymc_bid.kernels.oblique_row import (
 from pymc_bid.kernels.own_column import (
     interpolated_targets,
     log_column_weight,
+    set_interpolated,
     start_interpolating,
     stop_interpolating,
 )
@@ -99,7 +102,7 @@ def collapsed_swaps(
     state,
     weights,
     residual_cross,
-    gram,
+    products,
     noise_variance,
     prior,
     own,
@@ -118,14 +121,14 @@ def collapsed_swaps(
         Changed in place. Rows of columns that are out hold, and keep, draws from the prior.
     residual_cross : (N, L) array
         Pool times residual, :math:`B^T (A - B diag(r) Y)`; changed in place.
-    gram : (N, N) array
-        Pool times pool, :math:`B^T B`.
-    noise_variance : float
+    products : tuple
+        What is known of the data, see `pymc_bid.regression.Products`.
+    noise_variance : (L,) array
+        Of each target.
     prior : tuple of four (N, L) arrays
         Mean, precision, lower and upper bound of the weights' truncated normal prior.
-    own : tuple of two (N,) arrays and a number
-        The target that each column is, its own density, and the rows of the data, see
-        `pymc_bid.kernels.own_column`.
+    own : tuple of an (N, D) and an (N,) array
+        The targets that each column is and their own density, see `pymc_bid.kernels.own_column`.
     log_prior_odds : (N,) array
         Logit of the prior inclusion probability, any constant for a fixed number of columns. Where
         it is infinite the column is forced in or out and takes no part.
@@ -140,8 +143,12 @@ def collapsed_swaps(
     """
     number_of_columns, number_of_targets = weights.shape
     _, precision, _, _ = prior
-    own_targets, own_densities, _ = own
-    model = (gram, noise_variance, prior, own)
+    gram, grams, pattern, _, _, _ = products
+    number_of_patterns = grams.shape[0]
+    own_targets, own_densities = own
+    has_identity = own_targets.shape[1] > 0
+    model = (products, noise_variance, prior, own)
+    typical = typical_variance(noise_variance)
     interpolated = interpolated_targets(state, own, number_of_targets)
     largest = largest_size(companion_sizes)
     members = np.empty(number_of_columns, np.int64)
@@ -149,11 +156,13 @@ def collapsed_swaps(
     companions = np.empty(largest, np.int64)
     factor = np.empty((largest, largest))
     direction = np.empty((2, largest))
-    gram_direction = np.empty((2, number_of_columns))
+    gram_direction = np.empty((2, number_of_patterns, number_of_columns))
+    curvature = np.empty(number_of_patterns)
+    overlap = np.empty(number_of_patterns)
     shifted = np.empty((largest, number_of_targets))
     projection = np.empty(number_of_targets)
     conditional = np.empty((2, 4, number_of_targets))
-    values = np.empty(number_of_columns)
+    values = np.empty((own_targets.shape[1], number_of_columns))
     number = 0
     tried = 0
     accepted = 0
@@ -165,21 +174,13 @@ def collapsed_swaps(
             break
         tried += 1
         wanted = companion_sizes[int(rng.random() * companion_sizes.shape[0])]
-        if own_targets[entering] >= 0:
-            interpolated[own_targets[entering]] = 0.0
+        set_interpolated(interpolated, own, entering, 0.0)
         size = draw_companions(
             rng, state, gram, leaving, entering, wanted, members, affinity, companions
         )
-        curvature = oblique_direction(
-            gram,
-            noise_variance,
-            precision,
-            leaving,
-            companions,
-            size,
-            factor,
-            direction[0],
-            gram_direction[0],
+        oblique_direction(gram, typical, precision, leaving, companions, size, factor, direction[0])
+        image_of_direction(
+            grams, leaving, companions, size, direction[0], gram_direction[0], curvature
         )
         shift_companions(
             leaving,
@@ -198,6 +199,7 @@ def collapsed_swaps(
             direction[0],
             residual_cross,
             curvature,
+            pattern,
             weights[leaving],
             projection,
         )
@@ -207,6 +209,7 @@ def collapsed_swaps(
             size,
             direction[0],
             curvature,
+            pattern,
             projection,
             shifted,
             noise_variance,
@@ -217,20 +220,16 @@ def collapsed_swaps(
         log_odds_leaving -= log_prior_mass(leaving, prior, interpolated)
         log_odds_leaving += log_conditional_mass(conditional[0], -np.inf)
 
-        curvature = oblique_direction(
-            gram,
-            noise_variance,
-            precision,
-            entering,
-            companions,
-            size,
-            factor,
-            direction[1],
-            gram_direction[1],
+        oblique_direction(
+            gram, typical, precision, entering, companions, size, factor, direction[1]
         )
-        overlap = gram_direction[0, entering]
-        for index in range(size):
-            overlap -= direction[1, index] * gram_direction[0, companions[index]]
+        image_of_direction(
+            grams, entering, companions, size, direction[1], gram_direction[1], curvature
+        )
+        for kind in range(number_of_patterns):
+            overlap[kind] = gram_direction[0, kind, entering]
+            for index in range(size):
+                overlap[kind] -= direction[1, index] * gram_direction[0, kind, companions[index]]
         project_residual(
             entering,
             companions,
@@ -238,6 +237,7 @@ def collapsed_swaps(
             direction[1],
             residual_cross,
             overlap,
+            pattern,
             weights[leaving],
             projection,
         )
@@ -247,6 +247,7 @@ def collapsed_swaps(
             size,
             direction[1],
             curvature,
+            pattern,
             projection,
             shifted,
             noise_variance,
@@ -255,12 +256,11 @@ def collapsed_swaps(
             conditional[1],
         )
         log_odds_entering -= log_prior_mass(entering, prior, interpolated)
-        if own_targets[entering] >= 0:
+        if has_identity:
             log_weight, _ = log_column_weight(
                 rng, False, entering, -1, -1, state, weights, model, members, values
             )
             log_odds_entering += own_densities[entering] - log_weight
-        if own_targets[leaving] >= 0:
             log_weight, number = log_column_weight(
                 rng, True, leaving, leaving, entering, state, weights, model, members, values
             )
@@ -276,6 +276,7 @@ def collapsed_swaps(
                 companions,
                 size,
                 gram_direction[0],
+                pattern,
                 shifted,
                 weights,
                 residual_cross,
@@ -288,6 +289,7 @@ def collapsed_swaps(
                 size,
                 direction[1],
                 gram_direction[1],
+                pattern,
                 conditional[1],
                 shifted,
                 state[entering] == 1,
@@ -300,9 +302,8 @@ def collapsed_swaps(
             state[leaving] = 0
             state[entering] = 1
             accepted += 1
-            if own_targets[entering] >= 0:
+            if has_identity:
                 stop_interpolating(rng, entering, weights, prior, own, interpolated)
-            if own_targets[leaving] >= 0:
                 start_interpolating(
                     leaving,
                     members,
@@ -310,10 +311,10 @@ def collapsed_swaps(
                     number,
                     weights,
                     residual_cross,
-                    gram,
+                    products,
                     own,
                     interpolated,
                 )
-        elif own_targets[entering] >= 0:
-            interpolated[own_targets[entering]] = 1.0
+        else:
+            set_interpolated(interpolated, own, entering, 1.0)
     return tried, accepted

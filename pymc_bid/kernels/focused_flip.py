@@ -22,13 +22,13 @@ def focused_flips(
     state,
     weights,
     residual_cross,
-    gram,
+    products,
     noise_variance,
     prior,
     own,
     log_prior_odds,
     companion_sizes,
-    cross,
+    likeness,
     lowest,
     highest,
     number_of_rounds,
@@ -37,11 +37,11 @@ def focused_flips(
 
     Parameters
     ----------
-    rng, state, weights, residual_cross, gram, noise_variance, prior, own, log_prior_odds, \
+    rng, state, weights, residual_cross, products, noise_variance, prior, own, log_prior_odds, \
     companion_sizes
         As in `pymc_bid.kernels.collapsed_flip.collapsed_flips`.
-    cross : (N, L) array
-        Pool times target, :math:`B^T A`.
+    likeness : tuple
+        The `model` of `pymc_bid.kernels.tableau` that is like this one.
     lowest, highest : float
         Columns with log odds that are not in between are left out.
     number_of_rounds : int
@@ -52,11 +52,10 @@ def focused_flips(
         Number of visits that could change a state, and of those that did.
     """
     number_of_columns = state.shape[0]
-    model = (gram, noise_variance, prior, own)
-    surrogate = build_surrogate(state, gram, cross, noise_variance, prior, log_prior_odds)
+    surrogate = build_surrogate(state, likeness, log_prior_odds)
     log_odds = np.empty(number_of_columns)
     for row in range(number_of_columns):
-        log_odds[row] = log_odds_in(state, row, model, surrogate)
+        log_odds[row] = log_odds_in(state, row, likeness, surrogate)
     column = np.empty(1, np.int64)
     tried = 0
     accepted = 0
@@ -70,7 +69,7 @@ def focused_flips(
                 state,
                 weights,
                 residual_cross,
-                gram,
+                products,
                 noise_variance,
                 prior,
                 own,
@@ -83,5 +82,5 @@ def focused_flips(
             if changes > 0:
                 pivot_surrogate(surrogate, row)
                 for other in range(number_of_columns):
-                    log_odds[other] = log_odds_in(state, other, model, surrogate)
+                    log_odds[other] = log_odds_in(state, other, likeness, surrogate)
     return tried, accepted

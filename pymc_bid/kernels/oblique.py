@@ -118,12 +118,19 @@ def draw_companions(rng, state, gram, first, second, size, members, affinity, co
 
 
 @part()
-def oblique_direction(
-    gram, noise_variance, precision, row, companions, size, factor, direction, gram_direction
-):
-    r"""Compute the direction along which the companions give way, and its image under the pool.
+def typical_variance(noise_variance):
+    """Return the harmonic mean of the targets' noise variances."""
+    total = 0.0
+    for target in range(noise_variance.shape[0]):
+        total += 1.0 / noise_variance[target]
+    return noise_variance.shape[0] / total
 
-    .. math:: \beta = (G_{SS} + \sigma^2 \bar\tau_S)^{-1} G_{Sj}, \qquad v = b_j - B_S \beta
+
+@part()
+def oblique_direction(gram, noise_variance, precision, row, companions, size, factor, direction):
+    r"""Compute the direction along which the companions give way.
+
+    .. math:: \beta = (G_{SS} + \sigma^2 \bar\tau_S)^{-1} G_{Sj}
 
     with :math:`\bar\tau_s` the mean prior precision of row :math:`s`. Any :math:`\beta` gives an
     exact move; this one makes the row that is integrated out nearly independent of :math:`y'_S`.
@@ -131,7 +138,9 @@ def oblique_direction(
     Parameters
     ----------
     gram : (N, N) array
+        Of all targets together; one direction serves them all.
     noise_variance : float
+        A typical one.
     precision : (N, L) array
         Prior precision of the weights.
     row : int
@@ -143,13 +152,6 @@ def oblique_direction(
         Workspace.
     direction : (size,) array
         Receives :math:`\beta`.
-    gram_direction : (N,) array
-        Receives :math:`B^\top v`.
-
-    Returns
-    -------
-    float
-        :math:`v \cdot v`, never negative.
     """
     number_of_targets = precision.shape[1]
     for first in range(size):
@@ -181,13 +183,33 @@ def oblique_direction(
             value -= factor[inner, first] * direction[inner]
         direction[first] = value / factor[first, first]
 
-    for column in range(gram.shape[0]):
-        gram_direction[column] = gram[row, column]
-    for index in range(size):
-        companion = companions[index]
-        for column in range(gram.shape[0]):
-            gram_direction[column] -= direction[index] * gram[companion, column]
-    curvature = gram_direction[row]
-    for index in range(size):
-        curvature -= direction[index] * gram_direction[companions[index]]
-    return max(curvature, 0.0)
+
+@part()
+def image_of_direction(grams, row, companions, size, direction, gram_direction, curvature):
+    r"""Compute the image of :math:`v = b_j - B_S \beta` under the pool, for each pattern.
+
+    Parameters
+    ----------
+    grams : (P, N, N) array
+        :math:`B^\top B` of each pattern, see `pymc_bid.regression.Products`.
+    row, companions, size, direction
+        As in `oblique_direction`.
+    gram_direction : (P, N) array
+        Receives :math:`B^\top v`.
+    curvature : (P,) array
+        Receives :math:`v \cdot v`, never negative.
+    """
+    number_of_patterns, number_of_columns, _ = grams.shape
+    for pattern in range(number_of_patterns):
+        gram = grams[pattern]
+        image = gram_direction[pattern]
+        for column in range(number_of_columns):
+            image[column] = gram[row, column]
+        for index in range(size):
+            companion = companions[index]
+            for column in range(number_of_columns):
+                image[column] -= direction[index] * gram[companion, column]
+        square = image[row]
+        for index in range(size):
+            square -= direction[index] * image[companions[index]]
+        curvature[pattern] = max(square, 0.0)

@@ -13,7 +13,8 @@ normals, and the odds of the row being in against out, with :math:`u` integrated
 
 Everywhere below `prior` is the tuple `(mean, precision, lower, upper)` of (N, L) arrays
 :math:`\mu, \tau, a, b`, and `companions`, `size`, `direction`, `gram_direction` and `curvature` are
-as in `pymc_bid.kernels.oblique.oblique_direction`. `interpolated` is 1.0 for the targets that take
+as in `pymc_bid.kernels.oblique`, the last two for each pattern, and `pattern` says which one is a
+target's, see `pymc_bid.regression.Products`. `interpolated` is 1.0 for the targets that take
 part, which are all of them but for `pymc_bid.kernels.own_column`; the weights of the others have no
 likelihood and stay as they are.
 """
@@ -31,6 +32,7 @@ def oblique_conditional(
     size,
     direction,
     curvature,
+    pattern,
     projection,
     shifted,
     noise_variance,
@@ -52,13 +54,13 @@ def oblique_conditional(
 
     Parameters
     ----------
-    row, companions, size, direction, curvature
-        See `pymc_bid.kernels.oblique.oblique_direction`.
+    row, companions, size, direction, curvature, pattern
+        See above.
     projection : (L,) array
         :math:`v \cdot e_l`.
     shifted : (size, L) array
         :math:`y'_S`.
-    noise_variance : float
+    noise_variance : (L,) array
     prior : tuple of four (N, L) arrays
     interpolated : (L,) array
     conditional : (4, L) array
@@ -80,8 +82,9 @@ def oblique_conditional(
             continue
         prior_precision = precision[row, target]
         prior_mean = mean[row, target]
-        total = curvature / noise_variance + prior_precision
-        linear = projection[target] / noise_variance + prior_precision * prior_mean
+        variance = noise_variance[target]
+        total = curvature[pattern[target]] / variance + prior_precision
+        linear = projection[target] / variance + prior_precision * prior_mean
         left = lower[row, target]
         right = upper[row, target]
         for index in range(size):
@@ -175,7 +178,7 @@ def shift_companions(row, companions, size, direction, weights, active, interpol
 
 @part()
 def project_residual(
-    row, companions, size, direction, residual_cross, overlap, removed, projection
+    row, companions, size, direction, residual_cross, overlap, pattern, removed, projection
 ):
     r"""Project the residual, with a row of weights taken out, onto the oblique direction.
 
@@ -185,18 +188,19 @@ def project_residual(
 
     Parameters
     ----------
-    row, companions, size, direction
-        See `pymc_bid.kernels.oblique.oblique_direction`.
+    row, companions, size, direction, pattern
+        See above.
     residual_cross : (N, L) array
-    overlap : float
-        :math:`v \cdot v'`, zero if no row is taken out.
+    overlap : (P,) array
+        :math:`v \cdot v'` for each pattern, zero if no row is taken out.
     removed : (L,) array
         :math:`u'`.
     projection : (L,) array
         Receives :math:`v \cdot e_l`.
     """
     for target in range(projection.shape[0]):
-        projection[target] = residual_cross[row, target] + overlap * removed[target]
+        projection[target] = residual_cross[row, target]
+        projection[target] += overlap[pattern[target]] * removed[target]
     for index in range(size):
         companion = companions[index]
         slope = direction[index]
@@ -218,11 +222,19 @@ def is_within_bounds(companions, size, shifted, prior):
 
 
 @part()
-def add_to_residual_cross(residual_cross, gram_direction, amount):
+def add_to_residual_cross(residual_cross, gram_direction, pattern, amount):
     """Add the outer product of `gram_direction` and `amount` to `residual_cross`, in place."""
-    for column in range(residual_cross.shape[0]):
-        factor = gram_direction[column]
-        for target in range(residual_cross.shape[1]):
+    number_of_columns, number_of_targets = residual_cross.shape
+    if gram_direction.shape[0] == 1:
+        # The common case, and a loop that the compiler can vectorise.
+        for column in range(number_of_columns):
+            factor = gram_direction[0, column]
+            for target in range(number_of_targets):
+                residual_cross[column, target] += factor * amount[target]
+        return
+    for column in range(number_of_columns):
+        for target in range(number_of_targets):
+            factor = gram_direction[pattern[target], column]
             residual_cross[column, target] += factor * amount[target]
 
 
@@ -241,11 +253,11 @@ def keep_inside(value, lower, upper):
 
 @part()
 def take_out_row(
-    rng, row, companions, size, gram_direction, shifted, weights, residual_cross, prior
+    rng, row, companions, size, gram_direction, pattern, shifted, weights, residual_cross, prior
 ):
     """Take an active row out: companions keep the shifted weights, the row gets a prior draw."""
     mean, precision, lower, upper = prior
-    add_to_residual_cross(residual_cross, gram_direction, weights[row])
+    add_to_residual_cross(residual_cross, gram_direction, pattern, weights[row])
     for index in range(size):
         companion = companions[index]
         for target in range(weights.shape[1]):
@@ -268,6 +280,7 @@ def put_in_row(
     size,
     direction,
     gram_direction,
+    pattern,
     conditional,
     shifted,
     active,
@@ -305,4 +318,4 @@ def put_in_row(
             weights[companion, target] = keep_inside(
                 value, lower[companion, target], upper[companion, target]
             )
-    add_to_residual_cross(residual_cross, gram_direction, change)
+    add_to_residual_cross(residual_cross, gram_direction, pattern, change)

@@ -13,9 +13,12 @@ probability :math:`\min(1, \text{odds} \cdot p_0(a_j) / w(y))`, where :math:`y` 
 it has, and out with probability :math:`\min(1, w(y) / (\text{odds} \cdot p_0(a_j)))`, where
 :math:`y \sim q` are those that it gets. A swap does both.
 
-Everywhere below `own` is the tuple `(targets, log_densities, number_of_rows)`: for each column of
-the pool the target that it is, -1 if choosing it frees no target, and :math:`\log p_0(a_j)` but for
-:math:`-\tfrac{M}{2} \log 2 \pi`; and :math:`M`.
+Where several matrices share one state vector, a column is a target in each of them, and all these
+targets change sides together.
+
+Everywhere below `own` is the tuple `(targets, log_densities)`: for each column of the pool the
+targets that it is, an (N, D) array with D = 0 in a model without the identity, and the sum of their
+:math:`\log p_0(a_j)`, but for :math:`-\tfrac{M}{2} \log 2 \pi` each.
 """
 
 import numpy as np
@@ -28,12 +31,19 @@ from pymc_bid.kernels.truncated_normal import draw_truncated_normal
 @part()
 def interpolated_targets(state, own, number_of_targets):
     """Return 1.0 for each target that is interpolated, 0.0 for each with a density of its own."""
-    targets, _, _ = own
     interpolated = np.ones(number_of_targets)
     for column in range(state.shape[0]):
-        if state[column] == 1 and targets[column] >= 0:
-            interpolated[targets[column]] = 0.0
+        if state[column] == 1:
+            set_interpolated(interpolated, own, column, 0.0)
     return interpolated
+
+
+@part()
+def set_interpolated(interpolated, own, column, value):
+    """Mark the targets that a column is."""
+    targets, _ = own
+    for target in targets[column]:
+        interpolated[target] = value
 
 
 @part()
@@ -48,70 +58,83 @@ def log_column_weight(
     drawing : bool
         Whether to draw new weights, or to take those that the column has.
     column : int
-        The column, whose own target is meant.
+        The column, whose own targets are meant.
     leaving, entering : int
         Columns that count as out and in whatever their state, -1 for none.
     state, weights
         As in `pymc_bid.kernels.collapsed_flip.collapsed_flips`; nothing is changed.
     model : tuple
-        `(gram, noise_variance, prior, own)`, all as there.
+        `(products, noise_variance, prior, own)`, all as there.
     members : (N,) int array
         Receives the columns :math:`J` that the weights belong to.
-    values : (N,) array
-        Receives the weights.
+    values : (D, N) array
+        Receives the weights of each target.
 
     Returns
     -------
     log_weight : float
+        Their sum over the targets that the column is.
     number : int
         How many columns and weights there are.
     """
-    gram, noise_variance, prior, own = model
-    targets, _, number_of_rows = own
-    target = targets[column]
+    products, noise_variance, prior, own = model
+    rows = products[5]
+    targets, _ = own
     number = 0
     for other in range(state.shape[0]):
         if other == entering or (state[other] == 1 and other != leaving):
             members[number] = other
-            values[number] = weights[other, target]
             number += 1
     factor = np.empty((number, number))
     center = np.empty(number)
-    log_weight = log_column_evidence(
-        members, number, gram, noise_variance, prior, target, column, factor, center
-    )
-    log_weight -= 0.5 * number_of_rows * np.log(noise_variance)
-    log_weight += sequential_log_mass(
-        rng, drawing, members, number, factor, center, prior, target, values
-    )
+    log_weight = 0.0
+    for index in range(targets.shape[1]):
+        target = targets[column, index]
+        variance = noise_variance[target]
+        for inner in range(number):
+            values[index, inner] = weights[members[inner], target]
+        log_weight += log_column_evidence(
+            members, number, products, variance, prior, target, factor, center
+        )
+        log_weight -= 0.5 * rows[target] * np.log(variance)
+        log_weight += sequential_log_mass(
+            rng, drawing, members, number, factor, center, prior, target, values[index]
+        )
     return log_weight, number
 
 
 @part()
 def start_interpolating(
-    column, members, values, number, weights, residual_cross, gram, own, interpolated
+    column, members, values, number, weights, residual_cross, products, own, interpolated
 ):
     """Give a column that was taken out the weights that were drawn for it."""
-    targets, _, _ = own
-    target = targets[column]
-    interpolated[target] = 1.0
-    for other in range(gram.shape[0]):
-        residual_cross[other, target] = gram[other, column]
-    for index in range(number):
-        member = members[index]
-        weights[member, target] = values[index]
-        for other in range(gram.shape[0]):
-            residual_cross[other, target] -= gram[other, member] * values[index]
+    _, grams, pattern, cross, _, _ = products
+    targets, _ = own
+    for index in range(targets.shape[1]):
+        target = targets[column, index]
+        gram = grams[pattern[target]]
+        interpolated[target] = 1.0
+        for other in range(cross.shape[0]):
+            residual_cross[other, target] = cross[other, target]
+        for inner in range(number):
+            member = members[inner]
+            weights[member, target] = values[index, inner]
+            for other in range(cross.shape[0]):
+                residual_cross[other, target] -= gram[other, member] * values[index, inner]
 
 
 @part()
 def stop_interpolating(rng, column, weights, prior, own, interpolated):
     """Replace the weights of a column that was put in by draws from the prior."""
-    targets, _, _ = own
-    target = targets[column]
+    targets, _ = own
     mean, precision, lower, upper = prior
-    interpolated[target] = 0.0
-    for row in range(weights.shape[0]):
-        weights[row, target] = draw_truncated_normal(
-            rng, mean[row, target], precision[row, target], lower[row, target], upper[row, target]
-        )
+    for target in targets[column]:
+        interpolated[target] = 0.0
+        for row in range(weights.shape[0]):
+            weights[row, target] = draw_truncated_normal(
+                rng,
+                mean[row, target],
+                precision[row, target],
+                lower[row, target],
+                upper[row, target],
+            )

@@ -8,40 +8,51 @@ prior, and switching it on adds noise. `pymc_bid.kernels.collapsed_flip` and
 import math
 
 from pymc_bid.kernels.compilation import kernel, part
-from pymc_bid.kernels.own_column import interpolated_targets
+from pymc_bid.kernels.own_column import interpolated_targets, set_interpolated
 
 
 @part()
-def add_column(column, sign, weights, residual_cross, gram):
+def add_column(column, sign, weights, residual_cross, products):
     """Update P = Bᵀ(A - XY) in place after `column` went in (sign=1) or out (sign=-1)."""
-    rows, columns = residual_cross.shape
+    _, grams, pattern, _, _, _ = products
+    rows, targets = residual_cross.shape
     for row in range(rows):
-        entry = sign * gram[row, column]
-        for other in range(columns):
-            residual_cross[row, other] -= entry * weights[column, other]
+        for target in range(targets):
+            entry = sign * grams[pattern[target], row, column]
+            residual_cross[row, target] -= entry * weights[column, target]
 
 
 @part()
-def own_squared_error(column, leaving, entering, state, weights, gram, own):
-    """Return |a_j - Σ_k b_k y_kj|² of a column as a target, at its weights as they stand.
+def log_own_odds(column, leaving, entering, state, weights, model):
+    r"""Return log p0(a_j) - log N(a_j | B_J y_j, σ²) of a column, at its weights as they stand.
 
-    `leaving` and `entering` count as out and in whatever their state, -1 for none.
+    The sum over the targets that it is, see `pymc_bid.kernels.own_column`. `leaving` and `entering`
+    count as out and in whatever their state, -1 for none.
     """
-    target = own[0][column]
-    error = gram[column, column]
-    for first in range(state.shape[0]):
-        if first != entering and (state[first] == 0 or first == leaving):
-            continue
-        product = -2.0 * gram[first, column]
-        for second in range(state.shape[0]):
-            if second == entering or (state[second] == 1 and second != leaving):
-                product += gram[first, second] * weights[second, target]
-        error += product * weights[first, target]
-    return max(error, 0.0)
+    products, noise_variance, own = model
+    _, grams, pattern, cross, squares, rows = products
+    targets, own_densities = own
+    if targets.shape[1] == 0:
+        return 0.0
+    log_odds = own_densities[column]
+    for target in targets[column]:
+        gram = grams[pattern[target]]
+        error = squares[target]
+        for first in range(state.shape[0]):
+            if first != entering and (state[first] == 0 or first == leaving):
+                continue
+            product = -2.0 * cross[first, target]
+            for second in range(state.shape[0]):
+                if second == entering or (state[second] == 1 and second != leaving):
+                    product += gram[first, second] * weights[second, target]
+            error += product * weights[first, target]
+        variance = noise_variance[target]
+        log_odds += 0.5 * (rows[target] * math.log(variance) + max(error, 0.0) / variance)
+    return log_odds
 
 
 @kernel()
-def flip_sweep(rng, state, weights, residual_cross, gram, noise_variance, own, log_prior_odds):
+def flip_sweep(rng, state, weights, residual_cross, products, noise_variance, own, log_prior_odds):
     """Visit every entry of the state vector once and draw it given everything else.
 
         log odds(r_j = 1 : r_j = 0) = log prior odds + (SSE(r_j = 0) - SSE(r_j = 1)) / (2σ²)
@@ -50,37 +61,32 @@ def flip_sweep(rng, state, weights, residual_cross, gram, noise_variance, own, l
     In the model with the identity only the targets that are not chosen count, and column j as a
     target adds log p0(a_j) - log N(a_j | B_J y_j, σ²), see `pymc_bid.kernels.own_column`.
 
-    `state` and `residual_cross` are updated in place. Returns how many entries were tried and how
-    many changed.
+    Parameters are those of `pymc_bid.kernels.collapsed_flip.collapsed_flips`; `state` and
+    `residual_cross` are updated in place. Returns how many entries were tried and how many changed.
     """
-    size, columns = weights.shape
-    own_targets, own_densities, number_of_rows = own
-    log_scale = 0.5 * number_of_rows * math.log(noise_variance)
-    interpolated = interpolated_targets(state, own, columns)
+    size, targets = weights.shape
+    _, grams, pattern, _, _, _ = products
+    interpolated = interpolated_targets(state, own, targets)
+    model = (products, noise_variance, own)
     accepted = 0
     for j in range(size):
-        own_log_odds = 0.0
-        if own_targets[j] >= 0:
-            interpolated[own_targets[j]] = 0.0
-            error = own_squared_error(j, j, -1, state, weights, gram, own)
-            own_log_odds = own_densities[j] + log_scale + error / (2.0 * noise_variance)
-        product = 0.0
-        square = 0.0
-        for column in range(columns):
-            if interpolated[column] == 0.0:
+        set_interpolated(interpolated, own, j, 0.0)
+        sign = 1.0 if state[j] == 1 else -1.0
+        log_odds = log_prior_odds[j] + log_own_odds(j, j, -1, state, weights, model)
+        for target in range(targets):
+            if interpolated[target] == 0.0:
                 continue
-            product += weights[j, column] * residual_cross[j, column]
-            square += weights[j, column] * weights[j, column]
-        curvature = gram[j, j] * square
-        gain = 2.0 * product + (curvature if state[j] == 1 else -curvature)
-        log_odds = log_prior_odds[j] + gain / (2.0 * noise_variance) + own_log_odds
+            weight = weights[j, target]
+            curvature = sign * grams[pattern[target], j, j]
+            gain = weight * (2.0 * residual_cross[j, target] + curvature * weight)
+            log_odds += gain / (2.0 * noise_variance[target])
         drawn = 1 if rng.random() < 1.0 / (1.0 + math.exp(-log_odds)) else 0
         if drawn != state[j]:
-            add_column(j, drawn - state[j], weights, residual_cross, gram)
+            add_column(j, drawn - state[j], weights, residual_cross, products)
             state[j] = drawn
             accepted += 1
-        if own_targets[j] >= 0 and drawn == 0:
-            interpolated[own_targets[j]] = 1.0
+        if drawn == 0:
+            set_interpolated(interpolated, own, j, 1.0)
     return size, accepted
 
 
@@ -96,7 +102,7 @@ def nth_column(state, value, position):
 
 
 @kernel()
-def swap_once(rng, state, weights, residual_cross, gram, noise_variance, own):
+def swap_once(rng, state, weights, residual_cross, products, noise_variance, own):
     """Pick a chosen and an unchosen column uniformly and exchange them with probability o/(1+o).
 
     o = p(A | j out, i in, Y) / p(A | j in, i out, Y), and with res' = res + b_j y_j - b_i y_i
@@ -115,26 +121,21 @@ def swap_once(rng, state, weights, residual_cross, gram, noise_variance, own):
         return 0, 0
     j = nth_column(state, 1, int(rng.random() * number_chosen))
     i = nth_column(state, 0, int(rng.random() * (state.size - number_chosen)))
-    own_targets, own_densities, number_of_rows = own
-    log_scale = 0.5 * number_of_rows * math.log(noise_variance)
+    _, grams, pattern, _, _, _ = products
     interpolated = interpolated_targets(state, own, weights.shape[1])
-    log_odds = 0.0
-    if own_targets[i] >= 0:
-        interpolated[own_targets[i]] = 0.0
-        error = own_squared_error(i, -1, -1, state, weights, gram, own)
-        log_odds += own_densities[i] + log_scale + error / (2.0 * noise_variance)
-    if own_targets[j] >= 0:
-        error = own_squared_error(j, j, i, state, weights, gram, own)
-        log_odds -= own_densities[j] + log_scale + error / (2.0 * noise_variance)
-    change = 0.0
-    for column in range(weights.shape[1]):
-        if interpolated[column] == 0.0:
+    set_interpolated(interpolated, own, i, 0.0)
+    model = (products, noise_variance, own)
+    log_odds = log_own_odds(i, -1, -1, state, weights, model)
+    log_odds -= log_own_odds(j, j, i, state, weights, model)
+    for target in range(weights.shape[1]):
+        if interpolated[target] == 0.0:
             continue
-        y_j = weights[j, column]
-        y_i = weights[i, column]
-        change += 2.0 * (y_j * residual_cross[j, column] - y_i * residual_cross[i, column])
+        gram = grams[pattern[target]]
+        y_j = weights[j, target]
+        y_i = weights[i, target]
+        change = 2.0 * (y_j * residual_cross[j, target] - y_i * residual_cross[i, target])
         change += gram[j, j] * y_j * y_j + gram[i, i] * y_i * y_i - 2.0 * gram[i, j] * y_i * y_j
-    log_odds -= change / (2.0 * noise_variance)
+        log_odds -= change / (2.0 * noise_variance[target])
     if rng.random() < 1.0 / (1.0 + math.exp(-log_odds)):
         state[j] = 0
         state[i] = 1

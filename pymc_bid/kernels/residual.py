@@ -1,5 +1,7 @@
 """What the fit leaves over: residual sums of squares and their products with the pool."""
 
+import numpy as np
+
 from pymc_bid.kernels.compilation import kernel, part
 
 
@@ -32,25 +34,36 @@ def subtract_fit(values, left, active, weights):
 
 
 @kernel()
-def residual_sum_of_squares(active, weights, basis, target, interpolated):
-    """Return Σ_l |a_l - Σ_{k∈J} b_k y_kl|² over the targets l that are interpolated.
+def squared_errors(active, weights, basis, target):
+    """Return |a_l - Σ_{k∈J} b_k y_kl|² of each target l, an (L,) array.
 
-    The residual itself is formed, not tr(AᵀA) minus the fit, which would cancel to rounding noise
+    The residual itself is formed, not |a_l|² minus the fit, which would cancel to rounding noise
     when the fit is nearly perfect. `basis` and `target` are the data reduced by an orthogonal
     factor (see `pymc_bid.regression`), so the cost does not depend on the rows of the data.
     """
     residual = target.copy()
     subtract_fit(residual, basis, active, weights)
-    total = 0.0
+    squares = np.zeros(residual.shape[1])
     for row in range(residual.shape[0]):
         for column in range(residual.shape[1]):
-            total += interpolated[column] * residual[row, column] * residual[row, column]
-    return total
+            squares[column] += residual[row, column] * residual[row, column]
+    return squares
 
 
 @kernel()
-def residual_cross_products(active, weights, gram, cross):
-    """Return P = Bᵀ(A - B·diag(r)·Y) = BᵀA - (BᵀB)[:, J] Y[J, :], an (N, L) array."""
+def residual_cross_products(active, weights, products):
+    """Return P = Bᵀ(A - B·diag(r)·Y) = BᵀA - (BᵀB)[:, J] Y[J, :], an (N, L) array.
+
+    With several patterns of missing entries BᵀB is that of the target's own pattern.
+    """
+    _, grams, pattern, cross, _, _ = products
     result = cross.copy()
-    subtract_fit(result, gram, active, weights)
+    if grams.shape[0] == 1:
+        subtract_fit(result, grams[0], active, weights)
+        return result
+    for target in range(cross.shape[1]):
+        gram = grams[pattern[target]]
+        for column in active:
+            for row in range(cross.shape[0]):
+                result[row, target] -= gram[row, column] * weights[column, target]
     return result

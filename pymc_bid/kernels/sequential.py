@@ -41,24 +41,22 @@ def factor_precision(members, number, gram, noise_variance, precision, target, f
 
 
 @part()
-def log_column_evidence(
-    members, number, gram, noise_variance, prior, target, column, factor, center
-):
-    r"""Return the log evidence of a column of the pool as a target, bounds left out.
+def log_column_evidence(members, number, products, noise_variance, prior, target, factor, center):
+    r"""Return the log evidence of a target, bounds left out.
 
     Parameters
     ----------
     members : int array
         The first `number` entries are the active columns :math:`J`.
     number : int
-    gram : (N, N) array
+    products : tuple
+        See `pymc_bid.regression.Products`.
     noise_variance : float
+        Of this target.
     prior : tuple of four (N, L) arrays
         Mean, precision, lower and upper bound.
     target : int
-        Where the weights' prior is found.
-    column : int
-        The column :math:`a` of the pool.
+        Which target :math:`a` is.
     factor : (number, number) array
         Receives the Cholesky factor of :math:`\Lambda`.
     center : (number,) array
@@ -70,12 +68,14 @@ def log_column_evidence(
         :math:`\log E` but for :math:`-\tfrac{M}{2} \log 2 \pi \sigma^2`.
     """
     mean, precision, lower, upper = prior
+    _, grams, pattern, cross, squares, _ = products
+    gram = grams[pattern[target]]
     factor_precision(members, number, gram, noise_variance, precision, target, factor)
-    log_evidence = -0.5 * gram[column, column] / noise_variance
+    log_evidence = -0.5 * squares[target] / noise_variance
     for first in range(number):
         row = members[first]
         tau = precision[row, target]
-        value = gram[row, column] / noise_variance + tau * mean[row, target]
+        value = cross[row, target] / noise_variance + tau * mean[row, target]
         for inner in range(first):
             value -= factor[first, inner] * center[inner]
         center[first] = value / factor[first, first]

@@ -24,8 +24,9 @@ This is a surrogate: it shows the way during warm-up and, afterwards, where to l
 (`pymc_bid.kernels.focused_flip`), but never decides. Everywhere below `surrogate` is the tuple of
 the tableau, the part of the sum that depends on the prior alone (N, L), its sum with the logit (N,)
 and, as an array of one number, the log determinant of the precision matrix of the active columns;
-`model` is the tuple `(gram, noise_variance, prior, own)`, all as in
-`pymc_bid.kernels.collapsed_flip.collapsed_flips`.
+`model` is the tuple `(products, noise_variance, prior, own)`, all as in
+`pymc_bid.kernels.collapsed_flip.collapsed_flips`, but with one noise variance and one pattern for
+all targets: `pymc_bid.steps.likeness` makes it so.
 """
 
 import numpy as np
@@ -106,27 +107,29 @@ def log_own_evidence(state, row, model, surrogate):
         + \tfrac12 h_j \hat y_j \bigr] - \tfrac12 \log |\Lambda| - \tfrac12 |a_k|^2 / \sigma^2
         - \tfrac{M}{2} \log \sigma^2, \qquad h = B^\top a_k / \sigma^2 + \tau \mu
     """
-    gram, noise_variance, prior, own = model
+    products, noise_variance, prior, own = model
+    _, _, _, cross, squares, rows = products
     mean, precision, _, _ = prior
-    targets, _, number_of_rows = own
+    targets, _ = own
     tableau, constants, _, log_determinant = surrogate
     number_of_columns = state.shape[0]
-    target = targets[row]
     active = state[row] == 1
-    log_evidence = -0.5 * (gram[row, row] / noise_variance + log_determinant[0])
-    log_evidence -= 0.5 * number_of_rows * np.log(noise_variance)
-    if active:
-        log_evidence -= 0.5 * np.log(tableau[row, row])
-    for other in range(number_of_columns):
-        if state[other] == 0 or other == row:
-            continue
-        fitted = tableau[other, number_of_columns + target]
+    log_evidence = 0.0
+    for target in targets[row]:
+        log_evidence -= 0.5 * (squares[target] / noise_variance + log_determinant[0])
+        log_evidence -= 0.5 * rows[target] * np.log(noise_variance)
         if active:
-            share = tableau[other, row] / tableau[row, row]
-            fitted -= share * tableau[row, number_of_columns + target]
-        linear = gram[other, row] / noise_variance
-        linear += precision[other, target] * mean[other, target]
-        log_evidence += constants[other, target] + 0.5 * linear * fitted
+            log_evidence -= 0.5 * np.log(tableau[row, row])
+        for other in range(number_of_columns):
+            if state[other] == 0 or other == row:
+                continue
+            fitted = tableau[other, number_of_columns + target]
+            if active:
+                share = tableau[other, row] / tableau[row, row]
+                fitted -= share * tableau[row, number_of_columns + target]
+            linear = cross[other, target] / noise_variance
+            linear += precision[other, target] * mean[other, target]
+            log_evidence += constants[other, target] + 0.5 * linear * fitted
     return log_evidence
 
 
@@ -134,19 +137,21 @@ def log_own_evidence(state, row, model, surrogate):
 def log_odds_in(state, row, model, surrogate):
     """Return the log odds of a column being in against out, given all other columns."""
     tableau, constants, totals, _ = surrogate
-    targets, own_densities, _ = model[3]
+    targets, own_densities = model[3]
     number_of_columns = state.shape[0]
     number_of_targets = tableau.shape[1] - number_of_columns
     diagonal = tableau[row, row]
     log_precision = -np.log(diagonal) if state[row] == 1 else np.log(diagonal)
     quadratic = squared_norm(tableau, row) / diagonal
     log_odds = totals[row] + 0.5 * (quadratic - number_of_targets * log_precision)
-    for other in range(number_of_columns):
-        target = targets[other]
-        if target >= 0 and (state[other] == 1 or other == row):
-            value = tableau[row, number_of_columns + target]
-            log_odds -= constants[row, target] + 0.5 * (value * value / diagonal - log_precision)
-    if targets[row] >= 0:
+    if targets.shape[1] > 0:
+        for other in range(number_of_columns):
+            if state[other] == 0 and other != row:
+                continue
+            for target in targets[other]:
+                value = tableau[row, number_of_columns + target]
+                log_odds -= constants[row, target]
+                log_odds -= 0.5 * (value * value / diagonal - log_precision)
         log_odds += own_densities[row]
         log_odds -= log_own_evidence(state, row, model, surrogate)
     return log_odds
@@ -161,24 +166,10 @@ def pivot_surrogate(surrogate, row):
 
 
 @part()
-def build_surrogate(state, gram, cross, noise_variance, prior, log_prior_odds):
-    """Return the surrogate of a state.
-
-    Parameters
-    ----------
-    state : (N,) int array
-    gram : (N, N) array
-    cross : (N, L) array
-        Pool times target, :math:`B^T A`.
-    noise_variance : float
-    prior : tuple of four (N, L) arrays
-        Mean, precision, lower and upper bound.
-    log_prior_odds : (N,) array
-
-    Returns
-    -------
-    tuple
-    """
+def build_surrogate(state, model, log_prior_odds):
+    """Return the surrogate of a state."""
+    products, noise_variance, prior, _ = model
+    gram, _, _, cross, _, _ = products
     mean, precision, _, _ = prior
     number_of_columns, number_of_targets = cross.shape
     tableau = np.empty((number_of_columns, number_of_columns + number_of_targets))
@@ -201,29 +192,27 @@ def build_surrogate(state, gram, cross, noise_variance, prior, log_prior_odds):
 
 
 @part()
-def log_state_evidence(
-    state, cross, squares, noise_variance, prior, own, log_prior_odds, interpolated, surrogate
-):
+def log_state_evidence(state, model, log_prior_odds, interpolated, surrogate):
     r"""Return the log evidence of a state, bounds left out of the likelihood.
 
-    But for :math:`-\tfrac12 M L \log 2 \pi`; `squares` are those of each target.
+    But for :math:`-\tfrac12 M L \log 2 \pi`.
     """
+    products, noise_variance, prior, own = model
+    _, _, _, cross, squares, rows = products
     mean, precision, _, _ = prior
-    targets, own_densities, number_of_rows = own
+    _, own_densities = own
     tableau, constants, _, log_determinant = surrogate
     number_of_columns, number_of_targets = cross.shape
     log_evidence = 0.0
     for row in range(number_of_columns):
         if state[row] == 1:
-            log_evidence += log_prior_odds[row]
-            if targets[row] >= 0:
-                log_evidence += own_densities[row]
+            log_evidence += log_prior_odds[row] + own_densities[row]
     for target in range(number_of_targets):
         if interpolated[target] == 0.0:
             continue
         log_evidence -= 0.5 * (
             squares[target] / noise_variance
-            + number_of_rows * np.log(noise_variance)
+            + rows[target] * np.log(noise_variance)
             + log_determinant[0]
         )
         for row in range(number_of_columns):
@@ -236,7 +225,7 @@ def log_state_evidence(
 
 
 @part()
-def expected_squared_error(state, cross, squares, noise_variance, prior, interpolated, surrogate):
+def expected_squared_error(state, model, interpolated, surrogate):
     r"""Return the posterior mean of the sum of squared errors of a state.
 
     .. math:: |A|^2 - \langle \hat Y, B^\top A \rangle + \sigma^2 \sum_{k \in J, l} \tau_{kl}
@@ -245,6 +234,8 @@ def expected_squared_error(state, cross, squares, noise_variance, prior, interpo
 
     over the targets that are interpolated.
     """
+    products, noise_variance, prior, _ = model
+    _, _, _, cross, squares, _ = products
     mean, precision, _, _ = prior
     tableau = surrogate[0]
     number_of_columns, number_of_targets = cross.shape

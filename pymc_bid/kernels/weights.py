@@ -7,7 +7,7 @@ from pymc_bid.kernels.truncated_normal import draw_truncated_normal
 
 
 @kernel()
-def sweep_weights(rng, active, weights, gram, cross, noise_variance, prior, interpolated):
+def sweep_weights(rng, active, weights, products, noise_precision, prior):
     """Draw every weight once from its full conditional, in place.
 
     With x_k = r_k b_k the conditional of one weight is the truncated normal
@@ -27,27 +27,29 @@ def sweep_weights(rng, active, weights, gram, cross, noise_variance, prior, inte
         The chosen columns J, ascending.
     weights : float64 array (N, L)
         Updated in place.
-    gram, cross : float64 arrays (N, N) and (N, L)
-        BᵀB and BᵀA.
-    noise_variance : float
+    products : tuple
+        See `pymc_bid.regression.Products`.
+    noise_precision : float64 array (L,)
+        1/σ² of each target, zero for those whose weights have no likelihood: they get the prior.
     prior : tuple of four float64 arrays (N, L)
         Mean, precision, lower and upper bound; broadcast views are welcome.
-    interpolated : float64 array (L,)
-        1.0 for columns with this likelihood, 0.0 for those whose weights have none: the formula
-        with an infinite noise variance, which is the prior.
     """
+    _, grams, pattern, cross, _, _ = products
     mean, precision, lower, upper = prior
     number_active = active.size
     rows, columns = weights.shape
     gram_active = np.empty((number_active, number_active))
-    for i in range(number_active):
-        for j in range(number_active):
-            gram_active[i, j] = gram[active[i], active[j]]
+    present = -1
     fitted = np.empty(number_active)
     projection = np.empty(number_active)
 
     for column in range(columns):
-        noise_precision = interpolated[column] / noise_variance
+        if pattern[column] != present:
+            present = pattern[column]
+            for i in range(number_active):
+                for j in range(number_active):
+                    gram_active[i, j] = grams[present, active[i], active[j]]
+        information = noise_precision[column]
         for i in range(number_active):
             fitted[i] = weights[active[i], column]
             projection[i] = cross[active[i], column]
@@ -57,10 +59,9 @@ def sweep_weights(rng, active, weights, gram, cross, noise_variance, prior, inte
                 projection[j] -= gram_active[i, j] * value
         for i in range(number_active):
             row = active[i]
-            information = gram_active[i, i] * noise_precision
             prior_precision = precision[row, column]
-            total = information + prior_precision
-            linear = (projection[i] + gram_active[i, i] * fitted[i]) * noise_precision
+            total = gram_active[i, i] * information + prior_precision
+            linear = (projection[i] + gram_active[i, i] * fitted[i]) * information
             drawn = draw_truncated_normal(
                 rng,
                 (linear + prior_precision * mean[row, column]) / total,

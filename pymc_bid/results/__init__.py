@@ -9,6 +9,7 @@ from pymc_bid.results.convergence import (
 )
 from pymc_bid.results.decompose import decompose
 from pymc_bid.results.decomposition import InterpolativeDecomposition
+from pymc_bid.results.impute import impute
 from pymc_bid.results.likelihood import log_likelihood
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "check_convergence",
     "decompose",
     "ess_per_second",
+    "impute",
     "log_likelihood",
     "state_summary",
 ]

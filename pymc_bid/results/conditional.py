@@ -21,7 +21,7 @@ def draw_weights_given(
     Returns
     -------
     weights : array (draws, K, L)
-    noise : array (draws,)
+    noise : array (draws, 1), or (draws, L) if columns have their own
 
     Raises
     ------
@@ -60,11 +60,12 @@ def draw_weights_given(
     state[active] = 1
     point = decomposition.state.write(state, point)
     columns = decomposition.weights.read(point).shape[1]
-    weights, noise = np.empty((draws, active.size, columns)), np.empty(draws)
+    weights = np.empty((draws, active.size, columns))
+    noise = np.empty((draws, np.size(decomposition.noise.variance.read(point))))
     for iteration in range(-BURN_IN, draws):
         for step in steps:
             point, _ = step.step(point)
         if iteration >= 0:
             weights[iteration] = decomposition.weights.read(point)[active]
-            noise[iteration] = decomposition.noise.read(point)
+            noise[iteration] = decomposition.noise.variance.read(point)
     return weights, noise

@@ -247,7 +247,9 @@ def quantities_of(idata, states, noise) -> dict[str, NDArray[np.float64]]:
     posterior, statistics = read_posterior(idata), read_group(idata, "sample_stats")
     found = {"K": states.sum(axis=2).astype(np.float64)}
     if noise in posterior:
-        found[noise] = np.asarray(read_variable(posterior, noise, "noise", 0), dtype=np.float64)
+        variance = np.asarray(read_variable(posterior, noise, "noise", None), dtype=np.float64)
+        # Columns with variances of their own have a geometric mean.
+        found[noise] = variance if variance.ndim == 2 else np.exp(np.log(variance).mean(axis=2))
     if statistics is not None and "bid_mse" in statistics:
         found["error"] = np.asarray(statistics["bid_mse"].transpose("chain", "draw"), dtype=float)
     return found

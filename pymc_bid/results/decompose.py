@@ -8,14 +8,13 @@ import xarray as xr
 from numpy.typing import NDArray
 from pymc.model import Model
 
-from pymc_bid.regression import reduce_regression
 from pymc_bid.results.convergence import judge, quantities_of, state_numbers
 from pymc_bid.results.decomposition import (
     OF_CHOSEN_COLUMNS,
     STATE_NUMBERS,
     InterpolativeDecomposition,
 )
-from pymc_bid.results.draws import Draws, read_draws, read_group
+from pymc_bid.results.draws import Draws, read_draws, read_group, reduced_data
 from pymc_bid.results.groups import find_groups
 from pymc_bid.results.selection import choose_columns, count_sets
 from pymc_bid.results.weights import interpolation_noise, summarise_weights
@@ -46,8 +45,9 @@ def decompose(
     ----------
     idata : arviz.InferenceData or xarray.DataTree
         What `pm.sample` returned.
-    A : array_like, pandas.DataFrame or xarray.DataArray
-        The matrix that was modelled.
+    A : array_like, pandas.DataFrame, xarray.DataArray or CompressedMatrix
+        The matrix that was modelled; either form will do if it was compressed. C is made of the
+        columns of what is given here.
     pool : array_like, pandas.DataFrame or xarray.DataArray, optional
         The candidate columns, if the model was given any.
     choose : {"most visited", "median probability", "lowest error"} or list
@@ -139,7 +139,7 @@ def decompose(
                 name: (dims, values)
                 for (name, dims), values in zip(OF_CHOSEN_COLUMNS.items(), of_chosen, strict=True)
             },
-            "noise_draws": ("sample", noise_draws),
+            "noise_draws": (("sample", "noise"), noise_draws),
             "error_before": (("chain", "draw"), before),
             "error_after": (("chain", "draw"), after),
             "K": (("chain", "draw"), draws.state.sum(axis=2).astype(np.int32)),
@@ -164,7 +164,7 @@ def decompose(
             "draws_used": summary.used,
             "number_of_sets": int(sets.visits.size),
             "ci_prob": float(ci_prob),
-            "mse": float(np.mean((draws.target.values - chosen @ summary.mean) ** 2)),
+            "mse": _error_of(draws, active, summary.mean),
             "identity": int(draws.identity),
             "pool": int(draws.pool is not None),
             "verdict": str(verdict),
@@ -181,17 +181,27 @@ def _errors(idata: Any, draws: Draws) -> tuple[NDArray[np.float64], NDArray[np.f
         if statistics is not None and "bid_mse" in statistics:
             before = np.asarray(statistics["bid_mse"].transpose("chain", "draw"), dtype=float)
         return before, before.copy() if draws.identity or draws.pool is not None else after
-    data = reduce_regression(draws.candidates, draws.target.values)
+    data = reduced_data(draws)
     # Columns in the order of memory, to be gathered fast.
-    basis = np.asfortranarray(data.basis)
+    blocks = [block._replace(basis=np.asfortranarray(block.basis)) for block in data.blocks]
+    entries, squares = data.products.rows.sum(), np.empty(draws.columns.size)
     for chain, draw, active, weights in draws.each():
-        residual = data.target - basis[:, active] @ weights[active]
-        squares = np.einsum("ij,ij->j", residual, residual)
+        for basis, target, columns in blocks:
+            residual = target - basis[:, active] @ weights[active][:, columns]
+            squares[columns] = np.einsum("ij,ij->j", residual, residual)
         total = squares.sum()
         left = total if draws.pool is not None else squares[~draws.state[chain, draw]].sum()
-        before[chain, draw] = (left if draws.identity else total) / data.entries
-        after[chain, draw] = left / data.entries
+        before[chain, draw] = (left if draws.identity else total) / entries
+        after[chain, draw] = left / entries
     return before, after
+
+
+def _error_of(draws: Draws, active, weights) -> float:
+    """Mean squared error of C·W over the entries that are observed."""
+    data = reduced_data(draws)
+    full = np.zeros((draws.basis.size, draws.columns.size))
+    full[active] = weights
+    return float(data.squared_errors(active, full).sum() / data.products.rows.sum())
 
 
 def _mean_by_set(error: NDArray[np.float64], sets) -> NDArray[np.float64]:

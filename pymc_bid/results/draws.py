@@ -8,7 +8,8 @@ import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 
-from pymc_bid.inputs import Matrix, read_matrix
+from pymc_bid.inputs import OBSERVED, ROWS, Matrix, read_matrix
+from pymc_bid.regression import Regression, reduce_regression
 
 OWN_VARIANCE, OWN_MEAN = "omega2", "own_mean"
 """Variances (draws) and means (data) of the chosen columns, in models with the identity inside."""
@@ -26,7 +27,8 @@ class Draws:
     weights: xr.DataArray | None
     """Y, (chain, draw, basis, column), None if it was not stored."""
     noise: NDArray[np.float64] | None
-    """σ², (chain, draw), None if it was not stored."""
+    """σ², (chain, draw, 1), or (chain, draw, column) if columns have their own; None if it was not
+    stored."""
     identity: bool
     """Whether W[:, J] = I holds inside the model: chosen columns have a density of their own."""
     own_variance: NDArray[np.float64] | None
@@ -73,6 +75,13 @@ def interpolated_columns(draws: Draws, active: NDArray[np.int64]) -> NDArray[np.
     return columns if draws.pool is not None else np.setdiff1d(columns, active)
 
 
+def reduced_data(draws: Draws) -> Regression:
+    """Return the data without their rows, missing entries left out."""
+    target = draws.target
+    observed = None if target.observed is None else target.observed.astype(np.float64)
+    return reduce_regression(draws.candidates, target.values, observed, target.number_of_rows)
+
+
 def weights_of(draws: Draws, active: NDArray[np.int64], weights: NDArray) -> NDArray[np.float64]:
     """W = Y[J, :], with W[:, J] the identity if the chosen columns are columns of the target.
 
@@ -107,8 +116,10 @@ def read_posterior(idata: Any) -> xr.Dataset:
     return posterior
 
 
-def read_variable(posterior: xr.Dataset, name: str, argument: str, dimensions: int) -> xr.DataArray:
-    """Return a variable with its chain and draw first.
+def read_variable(
+    posterior: xr.Dataset, name: str, argument: str, dimensions: int | None
+) -> xr.DataArray:
+    """Return a variable with its chain and draw first; `dimensions` None for any number.
 
     Raises
     ------
@@ -122,7 +133,7 @@ def read_variable(posterior: xr.Dataset, name: str, argument: str, dimensions: i
             f"variable of another name is given by `{argument}=`."
         )
     variable = posterior[name].transpose("chain", "draw", ...)
-    if variable.ndim != dimensions + 2:
+    if dimensions is not None and variable.ndim != dimensions + 2:
         raise ValueError(
             f"{name} has {variable.ndim - 2} dimensions in the posterior, {argument} needs "
             f"{dimensions}."
@@ -150,8 +161,10 @@ def read_draws(
     noise: str = "sigma2",
 ) -> Draws:
     """Read the draws of a decomposition and check that they belong to the data."""
-    target = read_matrix(A, "A")
-    candidates = None if pool is None else read_matrix(pool, "pool")
+    constants = read_group(idata, "constant_data")
+    missing = "mask" if constants is not None and OBSERVED in constants else None
+    target = read_matrix(A, "A", missing)
+    candidates = None if pool is None else read_matrix(pool, "pool", missing)
     posterior = read_posterior(idata)
     states, basis = read_state(idata, state)
     source, name = (target, "A") if candidates is None else (candidates, "pool")
@@ -179,13 +192,12 @@ def read_draws(
         columns = basis if candidates is None else np.arange(shape[1])
         if candidates is not None and stored is not None and stored.dims[-1] in stored.coords:
             columns = stored[stored.dims[-1]].values
-    constants = read_group(idata, "constant_data")
     # Either mark will do: draws may have been stored without ω².
     has_mean = constants is not None and OWN_MEAN in constants
     return Draws(
         state=states,
         weights=stored,
-        noise=_optional(posterior, noise, "noise", 0),
+        noise=_read_noise(posterior, noise, shape[1]),
         identity=OWN_VARIANCE in posterior or has_mean,
         own_variance=_optional(posterior, OWN_VARIANCE, "own variance", 1),
         own_mean=np.asarray(constants[OWN_MEAN] if has_mean else 0.0, dtype=np.float64),
@@ -195,6 +207,19 @@ def read_draws(
         columns=columns,
         rows=np.arange(target.values.shape[0]) if target.rows is None else target.rows,
     )
+
+
+def _read_noise(posterior: xr.Dataset, name: str, columns: int) -> NDArray[np.float64] | None:
+    if name not in posterior:
+        return None
+    of_columns = posterior[name].ndim > 2
+    noise = _optional(posterior, name, "noise", 1 if of_columns else 0)
+    noise = noise if of_columns else noise[..., None]
+    if noise.shape[2] not in (1, columns):
+        raise ValueError(
+            f"{name} has {noise.shape[2]} entries in the posterior, A {columns} columns."
+        )
+    return noise
 
 
 def _optional(posterior, name, argument, dimensions):
@@ -225,6 +250,11 @@ def _check_observed(idata: Any, target: Matrix) -> None:
     if len(matrices) != 1:
         return
     values = np.asarray(matrices[0])
+    constants = read_group(idata, "constant_data")
+    rows = None if constants is None else constants.get(ROWS)
+    if target.compressed or rows is not None:
+        _check_products(values, len(values) if rows is None else int(rows), target)
+        return
     if values.shape != target.values.shape:
         raise ValueError(
             f"A has shape {target.values.shape}, the model was given data of shape {values.shape}."
@@ -234,4 +264,19 @@ def _check_observed(idata: Any, target: Matrix) -> None:
             "A has the shape of the data that the model was given, but other entries: they differ "
             f"by up to {np.nanmax(np.abs(values - target.values)):.3g}. Pass the matrix as it was "
             "modelled (standardised, in the same order)."
+        )
+
+
+def _check_products(observed: NDArray[np.float64], rows: int, target: Matrix) -> None:
+    """Compare matrices of which one is compressed at least, by the inner products of columns."""
+    shapes = (rows, observed.shape[1]), (target.number_of_rows, target.values.shape[1])
+    if shapes[0] != shapes[1]:
+        raise ValueError(f"A has shape {shapes[1]}, the model was given data of shape {shapes[0]}.")
+    products, expected = (values.T @ values for values in (target.values, observed))
+    norms = np.sqrt(np.diagonal(expected))
+    if not (np.abs(products - expected) <= 1e-6 * np.outer(norms, norms)).all():
+        raise ValueError(
+            "A has the shape of the data that the model was given, but other entries: inner "
+            "products of its columns differ. Pass the matrix as it was modelled (standardised, in "
+            "the same order)."
         )

@@ -57,6 +57,8 @@ def log_likelihood(
     if isinstance(thin, bool) or int(thin) != thin or thin < 1:
         raise ValueError(f"thin must be a positive integer, got {thin!r}.")
     draws = read_draws(idata, A, pool, state, weights, noise)
+    if draws.target.compressed:
+        raise TypeError("A is compressed and has no rows to leave out; pass the matrix itself.")
     if draws.weights is None or draws.noise is None:
         missing = weights if draws.weights is None else noise
         raise ValueError(f"The log likelihood needs {missing!r}, which is not in the posterior.")
@@ -93,9 +95,12 @@ def log_likelihood(
 def _log_density(draws: Draws, chain, draw, active, weights):
     """Log density of each entry of A at one draw, (row, column)."""
     residual = draws.target.values - draws.candidates[:, active] @ weights[active]
-    variance = np.full(draws.columns.size, draws.noise[chain, draw])
+    variance = np.array(np.broadcast_to(draws.noise[chain, draw], draws.columns.shape))
     if draws.identity:
         mean = np.broadcast_to(draws.own_mean, draws.columns.shape)
         residual[:, active] = draws.target.values[:, active] - mean[active]
         variance[active] = draws.own_variance[chain, draw, active]
-    return -0.5 * (np.log(2 * np.pi * variance) + residual**2 / variance)
+    density = -0.5 * (np.log(2 * np.pi * variance) + residual**2 / variance)
+    if draws.target.observed is not None:
+        density[~draws.target.observed] = 0.0
+    return density

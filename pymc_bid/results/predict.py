@@ -35,7 +35,7 @@ def predict_rows(
     ----------
     chosen : array (rows, K)
     weights : array (draws, K, L)
-    noise : array (draws,)
+    noise : array (draws, 1) or (draws, L)
         σ².
     probability : float
         Of the equal-tailed interval.
@@ -44,7 +44,7 @@ def predict_rows(
     rows = chosen.shape[0]
     result = Prediction(*(np.empty((rows, columns)) for _ in range(4)))
     tails = (0.5 - probability / 2, 0.5 + probability / 2)
-    scale = np.sqrt(noise)[:, None, None]
+    scale = np.sqrt(noise)[:, None, :]
     block = max(1, _BLOCK_BYTES // (8 * draws * columns))
     flat = weights.transpose(1, 0, 2).reshape(size, draws * columns)
     for first in range(0, rows, block):
@@ -53,13 +53,13 @@ def predict_rows(
             (chosen[part] @ flat).reshape(chosen[part].shape[0], draws, columns).transpose(1, 0, 2)
         )
         result.mean[part] = centres.mean(axis=0)
-        result.sd[part] = np.sqrt(centres.var(axis=0) + noise.mean())
+        result.sd[part] = np.sqrt(centres.var(axis=0) + noise.mean(axis=0))
         for bound, tail in zip((result.lower, result.upper), tails, strict=True):
-            bound[part] = _mixture_quantile(tail, centres, scale)
+            bound[part] = mixture_quantile(tail, centres, scale)
     return result
 
 
-def _mixture_quantile(probability, centres, scale):
+def mixture_quantile(probability, centres, scale):
     """Quantile of an equal mixture of normals along the first axis.
 
     Newton's method on the distribution function, kept inside the bracket that the components' own

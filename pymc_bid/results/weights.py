@@ -6,9 +6,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pymc_bid.regression import reduce_regression
 from pymc_bid.results.conditional import draw_weights_given
-from pymc_bid.results.draws import Draws, interpolated_columns, weights_of
+from pymc_bid.results.draws import Draws, interpolated_columns, reduced_data, weights_of
 
 
 class WeightSummary(NamedTuple):
@@ -19,6 +18,7 @@ class WeightSummary(NamedTuple):
     interval: NDArray[np.float64]
     kept: NDArray[np.float64]
     noise: NDArray[np.float64]
+    """σ² of each kept draw, (sample, 1) or (sample, column)."""
     source: str
     """"draws" or "conditional"."""
     used: int
@@ -70,7 +70,7 @@ def _from_draws(draws: Draws, active, holds, ci_prob, keep_draws) -> WeightSumma
     visits = int(holds.sum())
     keep = set(np.linspace(0, visits - 1, min(keep_draws, visits)).round().astype(int).tolist())
     kept = np.empty((len(keep), active.size, draws.columns.size))
-    noise = np.full(len(keep), np.nan)
+    noise = np.full((len(keep), 1 if draws.noise is None else draws.noise.shape[2]), np.nan)
     count = position = 0
     centre = total = square = None
     for chain, draw, _, weights in draws.each():
@@ -108,13 +108,21 @@ def interpolation_noise(draws: Draws, active, kept) -> NDArray[np.float64]:
     The σ² of the paper's model is an average over all columns, and the chosen ones fit themselves:
     intervals for the others would be too narrow.
     """
-    data = reduce_regression(draws.candidates, draws.target.values)
     columns = interpolated_columns(draws, active)
     if columns.size == 0:
-        return np.zeros(len(kept))
-    basis, target = data.basis[:, active], data.target[:, columns]
-    squares = [np.sum((target - basis @ weights[:, columns]) ** 2) for weights in kept]
-    return np.array(squares) / (draws.rows.size * columns.size)
+        return np.zeros((len(kept), 1))
+    data = reduced_data(draws)
+    full = np.zeros((draws.basis.size, draws.columns.size))
+    squares = np.empty((len(kept), columns.size))
+    for position, weights in enumerate(kept):
+        full[active] = weights
+        squares[position] = data.squared_errors(active, full)[columns]
+    rows = data.products.rows[columns]
+    if draws.noise is not None and draws.noise.shape[2] > 1:
+        noise = np.zeros((len(kept), draws.columns.size))
+        noise[:, columns] = squares / rows
+        return noise
+    return squares.sum(axis=1, keepdims=True) / rows.sum()
 
 
 def _interval(values: NDArray[np.float64], ci_prob: float) -> NDArray[np.float64]:

@@ -4,9 +4,15 @@ from typing import ClassVar
 
 import numpy as np
 from pymc.model import Model, modelcontext
-from pymc.step_methods.compound import BlockedStep, Competence, StepMethodState
+from pymc.step_methods.compound import (
+    BlockedStep,
+    Competence,
+    CompoundStep,
+    StepMethodState,
+)
 from pymc.util import get_random_generator, get_value_vars_from_user_vars
 from pytensor.graph.basic import Variable
+from pytensor.tensor.random.basic import BernoulliRV
 from rich.progress import TextColumn
 from rich.table import Column
 
@@ -36,14 +42,53 @@ class DecompositionStep(BlockedStep):
     _state_class = StepMethodState
     stats_dtypes_shapes: ClassVar[dict] = {}
 
+    def __new__(cls, *args, **kwargs):
+        """Make a step, or one for each decomposition if there are several.
+
+        PyMC hands all variables that a step method is for to one step.
+        """
+        vars = kwargs["vars"] if "vars" in kwargs else args[0] if args else []
+        if not isinstance(vars, list | tuple) or len(vars) < 2:
+            return super().__new__(cls, *args, **kwargs)
+        groups = cls._apart(list(vars), modelcontext(kwargs.get("model")))
+        if len(groups) < 2:
+            return super().__new__(cls, *args, **kwargs)
+        options = {name: value for name, value in kwargs.items() if name not in ("vars", "rng")}
+        rngs = get_random_generator(kwargs.get("rng")).spawn(len(groups))
+        return CompoundStep(
+            [
+                cls(group, *args[1:], **options, rng=rng)
+                for group, rng in zip(groups, rngs, strict=True)
+            ]
+        )
+
+    @classmethod
+    def _apart(cls, vars: list[Variable], model: Model) -> list[list[Variable]]:
+        """Tell the variables of different steps from each other; all one if that is an error."""
+        values = get_value_vars_from_user_vars(vars, model)
+        groups: dict[tuple, list[Variable]] = {}
+        for given, value in zip(vars, values, strict=True):
+            variable = model.values_to_rvs[value]
+            try:
+                claimed = tuple(cls.claimed(decomposition_of(variable, model), model))
+            except TypeError:
+                return [vars]
+            if variable not in claimed:
+                return [vars]
+            groups.setdefault(claimed, []).append(given)
+        return list(groups.values())
+
     def __init__(self, vars, *, model=None, rng=None, **pymc_arguments):
         unknown = set(pymc_arguments) - {"blocked", "initial_point", "compile_kwargs"}
         if unknown:
             raise TypeError(f"{type(self).__name__} has no option {', '.join(sorted(unknown))}.")
         model = modelcontext(model)
         asked = [model.values_to_rvs[value] for value in get_value_vars_from_user_vars(vars, model)]
-        self.decomposition = decomposition_of(asked[0], model)
-        claimed = self.claimed(self.decomposition, model)
+        try:
+            self.decomposition = decomposition_of(asked[0], model)
+            claimed = self.claimed(self.decomposition, model)
+        except TypeError as error:
+            raise TypeError(f"{error} {_instead(asked[0])}") from error
         for variable in asked:
             if variable not in claimed:
                 names = ", ".join(v.name for v in claimed)
@@ -71,6 +116,9 @@ class DecompositionStep(BlockedStep):
         """Claim the variables that are recognised in the model at hand, and no others."""
         for model in models_of(var):
             for decomposition in find_decompositions(model):
+                if not decomposition.roles.binary:
+                    # PyMC can sample what would be an error here, other values than 0 and 1.
+                    continue
                 try:
                     if var in cls.claimed(decomposition, model):
                         return Competence.IDEAL
@@ -115,3 +163,15 @@ class DecompositionStep(BlockedStep):
 def active_columns(state: np.ndarray) -> np.ndarray:
     """Return the chosen columns J, ascending."""
     return np.flatnonzero(state == 1)
+
+
+def _instead(variable: Variable) -> str:
+    """Say which of PyMC's samplers serves a variable."""
+    if isinstance(variable.owner.op, BernoulliRV):
+        sampler = "BinaryGibbsMetropolis"
+    else:
+        sampler = "NUTS" if np.dtype(variable.dtype).kind == "f" else "Metropolis"
+    return (
+        f"PyMC's own sampler for {variable.name} is pm.{sampler}; pm.sample() takes it where no "
+        "step of this package is passed by `step=`."
+    )

@@ -5,7 +5,6 @@ from typing import ClassVar
 import numpy as np
 
 from pymc_bid.graph.roles import require_only_child
-from pymc_bid.kernels.residual import residual_sum_of_squares
 from pymc_bid.steps.base import DecompositionStep, active_columns
 
 
@@ -14,8 +13,8 @@ class NoiseStep(DecompositionStep):
 
         σ² | · ~ InverseGamma(α_σ + ML/2, β_σ + SSE/2)
 
-    with L and SSE of the interpolated columns. Serves `pm.InverseGamma` variances whose square root
-    is the likelihood's scale.
+    with L and SSE of the interpolated columns, or for each column by itself. Serves
+    `pm.InverseGamma` variances whose square root, times data, is the likelihood's scale.
     """
 
     name = "bid_noise"
@@ -39,16 +38,12 @@ class NoiseStep(DecompositionStep):
         data = decomposition.regression()
         state = decomposition.state.read(point)
         interpolated = decomposition.interpolated(state)
-        squares = residual_sum_of_squares(
-            active_columns(state),
-            decomposition.weights.read(point),
-            data.basis,
-            data.target,
-            interpolated,
-        )
-        entries = decomposition.rows * interpolated.sum()
-        shape, scale = decomposition.noise_prior(point)
+        errors = data.squared_errors(active_columns(state), decomposition.weights.read(point))
+        squares, entries = interpolated * errors, interpolated * data.products.rows
+        if decomposition.roles.noise.ndim == 0:
+            squares, entries = squares.sum(), entries.sum()
+        shape, scale = decomposition.noise.prior(point)
         drawn = (scale + squares / 2) / self.rng.standard_gamma(shape + entries / 2)
         # A variance of zero has no likelihood; the smallest normal number has.
-        drawn = max(drawn, np.finfo(np.float64).tiny)
-        return decomposition.noise.write(drawn, point), self.report()
+        drawn = np.clip(drawn, np.finfo(np.float64).tiny, np.finfo(np.float64).max)
+        return decomposition.noise.variance.write(drawn, point), self.report()

@@ -11,13 +11,15 @@ from pytensor.graph.basic import Variable
 from pytensor.tensor.random.basic import BernoulliRV
 from scipy.special import expit
 
-from pymc_bid.graph.roles import require_only_child
+from pymc_bid.distributions.state_vector import SubsetRV
+from pymc_bid.graph.roles import distribution_name, require_only_child
 from pymc_bid.kernels.collapsed_flip import collapsed_flips
 from pymc_bid.kernels.collapsed_swap import collapsed_swaps
 from pymc_bid.kernels.focused_flip import focused_flips
 from pymc_bid.kernels.paper import flip_sweep, swap_once
 from pymc_bid.kernels.residual import residual_cross_products
 from pymc_bid.steps.base import DecompositionStep, active_columns
+from pymc_bid.steps.likeness import likeness
 from pymc_bid.steps.warm_up import Chain, Scout
 
 SCHEMES = ("collapsed", "paper")
@@ -30,6 +32,8 @@ SWAPS = 20
 # Columns whose log odds without bounds are below are not visited a second time in a sweep, and with
 # the identity neither are those above: a visit to a column that is in is dear there.
 HOPELESS, SURE = -20.0, 20.0
+# Sweeps where the odds of a column depend on the others and have to be found for each visit.
+ROUNDS_ONE_BY_ONE = 2
 
 
 @dataclass_state
@@ -64,66 +68,90 @@ class StateStep(DecompositionStep):
         if scheme not in SCHEMES:
             raise ValueError(f"scheme must be one of {SCHEMES}, got {scheme!r}.")
         super().__init__(vars, model=model, **arguments)
-        self.started = not _starts_together(self.decomposition.roles.state, modelcontext(model))
+        state, linear = self.decomposition.roles.state, self.decomposition.joint.state_prior.linear
+        if scheme == "paper" and not linear:
+            raise ValueError(
+                f"scheme must be 'collapsed' where the odds of a column of {state.name} depend on "
+                "the others even before the data, got 'paper'."
+            )
+        # Where a draw of each entry by itself, or a search, may lead out of the prior, neither is.
+        self.started = not (linear and _starts_together(state, modelcontext(model)))
         self.scheme = scheme
-        self.warm_up = warm_up and scheme == "collapsed"
+        self.warm_up = warm_up and scheme == "collapsed" and linear
         self.scout = Scout()
 
     @classmethod
     def claimed(cls, decomposition, model):
         """r, if its prior is one that this step moves under, and ω² of the chosen columns."""
-        roles = decomposition.roles
+        joint = decomposition.joint
+        roles, prior = decomposition.roles, joint.state_prior
+        if prior is None:
+            raise TypeError(f"{roles.state.name} is observed or data; there is nothing to move.")
+        if not isinstance(roles.state.owner.op, BernoulliRV | SubsetRV):
+            raise TypeError(
+                f"{roles.state.name} is {distribution_name(roles.state)}; {cls.__name__} moves "
+                "pm.Bernoulli and bid.StateVector. Another prior of 0/1 vectors can be written as "
+                "a pm.Bernoulli with probability 1/2 and a pm.Potential."
+            )
         if roles.fixed_size != cls.fixed_size:
             raise TypeError(
                 f"{roles.state.name} has a {'fixed' if roles.fixed_size else 'free'} number of "
                 f"ones; use {'SwapStep' if roles.fixed_size else 'FlipStep'}."
             )
-        require_only_child(roles.state, roles.likelihood, model)
-        require_only_child(roles.weights, roles.likelihood, model)
-        if roles.own is None or roles.own.variance is None:
-            return [roles.state]
-        require_only_child(roles.own.variance, roles.likelihood, model)
-        return [roles.state, roles.own.variance]
+        claimed = [roles.state]
+        for part in joint.parts:
+            roles = part.roles
+            if roles.weights in prior.further or (roles.fixed_size and not prior.linear):
+                # What is not linear in r is served where columns go in and out one at a time.
+                require_only_child(roles.state, roles.likelihood, model)
+            require_only_child(roles.weights, roles.likelihood, model)
+            if roles.own is not None and roles.own.variance is not None:
+                require_only_child(roles.own.variance, roles.likelihood, model)
+                claimed.append(roles.own.variance)
+        return claimed
 
     def step(self, point):
         """Update the state vector once."""
-        decomposition = self.decomposition
-        data = decomposition.regression()
-        log_prior_odds = decomposition.log_prior_odds(point)
-        own = decomposition.own_columns(point)
+        joint = self.decomposition.joint
+        products = joint.products()
+        log_prior_odds = joint.log_prior_odds(point)
+        own = joint.own_columns(point)
         chain = Chain(
-            np.array(decomposition.state.read(point)),
-            np.array(decomposition.weights.read(point), order="C"),
-            decomposition.noise_variance(point),
+            np.array(joint.state.read(point)),
+            joint.weights(point),
+            joint.noise_variance(point),
+            joint.noise_is_free,
         )
         if self.tune and not self.started:
             chain.state = _started(self.rng, chain.state, log_prior_odds)
         self.started = True
         counts = dict.fromkeys(self.statistics, 0)
         waiting = False
-        prior = decomposition.weight_prior(point)
         if self.tune and self.warm_up:
             moved = self.scout.advance(
-                self.rng, chain, data, prior, own, log_prior_odds, self.fixed_size
+                *(self.rng, chain, products, joint.shared, joint.weight_prior(point), own),
+                *(log_prior_odds, self.fixed_size),
             )
             waiting = self.scout.cycles == 0
-            if moved and decomposition.noise is not None:
-                point = decomposition.noise.write(chain.noise_variance, point)
+            if moved and chain.noise_is_free:
+                point = joint.write_noise(chain.noise_variance, point)
         if not waiting:
             residual_cross = residual_cross_products(
-                active_columns(chain.state), chain.weights, data.gram, data.cross
+                active_columns(chain.state), chain.weights, products
             )
-            arrays = (chain.state, chain.weights, residual_cross, data.gram, chain.noise_variance)
+            arrays = (chain.state, chain.weights, residual_cross, products, chain.noise_variance)
             if self.scheme == "paper":
                 counts |= self.paper(*arrays, own, log_prior_odds)
             else:
-                counts |= self.collapsed(*arrays, prior, own, log_prior_odds, cross=data.cross)
-                point = decomposition.weights.write(chain.weights, point)
-        point = decomposition.state.write(chain.state, point)
-        if decomposition.own is not None and decomposition.own.variance is not None:
-            # Integrated out above, so it has to be drawn before anyone looks at it.
-            variance = decomposition.own.draw_variance(self.rng, chain.state, point)
-            point = decomposition.own.variance.write(variance, point)
+                arrays = (*arrays, joint.weight_prior(point), own, log_prior_odds)
+                if joint.state_prior.linear:
+                    counts |= self.collapsed(*arrays)
+                else:
+                    counts |= self.one_by_one(*arrays, point=point)
+                point = joint.write_weights(chain.weights, point)
+        point = joint.state.write(chain.state, point)
+        # Integrated out above, so they have to be drawn before anyone looks at them.
+        point = joint.draw_own_variances(self.rng, chain.state, point)
         return point, self.report(**(counts | {"K": int(chain.state.sum())}))
 
 
@@ -148,17 +176,36 @@ class FlipStep(StateStep):
         """One sweep of flips with the weights standing still."""
         return _counts(flips=flip_sweep(self.rng, *arrays), swaps=(0, 0))
 
-    def collapsed(self, *arrays, cross):
+    def collapsed(self, *arrays):
         """One sweep of collapsed flips, more for the columns in doubt, then collapsed swaps."""
-        rounds = min(max(cross.shape[0] // 25, 3), 10)
-        everyone = np.arange(cross.shape[0])
-        sweep = collapsed_flips(self.rng, *arrays, FLIP_COMPANIONS, everyone)
-        highest = np.inf if self.decomposition.own is None else SURE
-        focused = focused_flips(
-            self.rng, *arrays, FLIP_COMPANIONS, cross, HOPELESS, highest, rounds
-        )
+        *_, products, noise_variance, prior, own, log_prior_odds = arrays
+        number = log_prior_odds.size
+        rounds = min(max(number // 25, 3), 10)
+        sweep = collapsed_flips(self.rng, *arrays, FLIP_COMPANIONS, np.arange(number))
+        similar = likeness(products, noise_variance, prior, own).model
+        limits = (HOPELESS, SURE if own.has_identity else np.inf)
+        focused = focused_flips(self.rng, *arrays, FLIP_COMPANIONS, similar, *limits, rounds)
         swaps = collapsed_swaps(self.rng, *arrays, SWAPS, SWAP_COMPANIONS)
         return _counts(flips=np.add(sweep, focused), swaps=swaps)
+
+    def one_by_one(self, state, *arrays, point):
+        """Sweeps of collapsed flips, each with the odds that the other columns leave it."""
+        *arrays, log_prior_odds = arrays
+        log_further = self.decomposition.joint.state_prior.log_further
+        present = log_further(state, point)
+        flips = np.zeros(2, dtype=np.int64)
+        for column in np.tile(np.arange(state.size), ROUNDS_ONE_BY_ONE):
+            before, flipped = state[column], state.copy()
+            flipped[column] = 1 - before
+            changed = log_further(flipped, point)
+            odds = log_prior_odds.copy()
+            odds[column] += changed - present if before == 0 else present - changed
+            flips += collapsed_flips(
+                self.rng, state, *arrays, odds, FLIP_COMPANIONS, np.array([column])
+            )
+            if state[column] != before:
+                present = changed
+        return _counts(flips=flips, swaps=(0, 0))
 
 
 class SwapStep(StateStep):
@@ -175,7 +222,7 @@ class SwapStep(StateStep):
         """Try one exchange with the weights standing still."""
         return _counts(swaps=swap_once(self.rng, *arrays[:-1]))
 
-    def collapsed(self, *arrays, cross):
+    def collapsed(self, *arrays):
         """Try collapsed exchanges."""
         return _counts(swaps=collapsed_swaps(self.rng, *arrays, SWAPS, SWAP_COMPANIONS))
 

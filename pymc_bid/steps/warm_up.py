@@ -6,11 +6,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pymc_bid.graph.decomposition import WeightPrior
 from pymc_bid.graph.own_columns import OwnColumns
+from pymc_bid.graph.values import WeightPrior
 from pymc_bid.kernels.annealing import scout_step
 from pymc_bid.kernels.bounded_evidence import bounded_fit, own_log_masses
-from pymc_bid.regression import Regression
+from pymc_bid.regression import Products
+from pymc_bid.steps.likeness import Likeness, likeness
 
 CYCLE = 100
 """Iterations from the highest temperature to 1."""
@@ -34,7 +35,15 @@ class Chain:
 
     state: NDArray[np.int64]
     weights: NDArray[np.float64]
-    noise_variance: float
+    noise_variance: NDArray[np.float64]
+    """Of each target."""
+    noise_is_free: bool = True
+    """Whether the chain can be moved to another one."""
+
+    @property
+    def typical_variance(self) -> float:
+        """Geometric mean of the noise variances."""
+        return float(np.exp(np.log(self.noise_variance).mean()))
 
 
 class Cycle(NamedTuple):
@@ -90,44 +99,48 @@ class Scout:
         self,
         rng: np.random.Generator,
         chain: Chain,
-        data: Regression,
+        products: Products,
+        shared: bool,
         prior: WeightPrior,
         own: OwnColumns,
         log_prior_odds: NDArray[np.float64],
         fixed_size: bool,
     ) -> bool:
         """Move the scout; return whether it ended a cycle and the chain was moved to it."""
-        problem = (data.gram, data.cross, data.squares, prior, own)
+        similar = likeness(products, chain.noise_variance, prior, own)
         moves = MOVES_WITH_FIXED_SIZE if fixed_size else 1
-        if own.targets.max() >= 0:
+        if own.has_identity:
             moves = MOVES_WITH_IDENTITY
         moved = False
         for _ in range(moves):
-            moved |= self._move(rng, chain, data, problem, log_prior_odds, fixed_size)
+            moved |= self._move(rng, chain, similar, prior, shared, log_prior_odds, fixed_size)
         return moved
 
-    def _move(self, rng, chain, data, problem, log_prior_odds, fixed_size) -> bool:
-        own = problem[-1]
-        size, targets = data.cross.shape
-        mean_square = data.squares.sum() / data.entries
+    def _move(self, rng, chain, similar, prior, shared, log_prior_odds, fixed_size) -> bool:
+        products, _, own = problem = similar.problem
+        size, targets = products.cross.shape
+        mean_square = products.squares.sum() / max(products.rows.sum(), 1.0)
+        present = chain.typical_variance
         # Data that can be fitted exactly have no other end of a falling variance.
-        floor = max(min(chain.noise_variance / 2, mean_square / 1000), np.finfo(np.float64).tiny)
+        floor = max(min(present / 2, mean_square / 1000), np.finfo(np.float64).tiny)
         if self.state is None:
             self.state = chain.state.copy()
             self.bounds = Bounds.unknown(size, targets)
-        cycle = self._cycle(targets, own.targets.max() >= 0, fixed_size)
+        cycle = self._cycle(targets, own.has_identity, fixed_size)
         if self.iteration == 0:
             self.noise_variance = max(mean_square, floor)
             if cycle.start == "chain":
                 self.state = chain.state.copy()
-                self.noise_variance = max(chain.noise_variance, floor)
+                self.noise_variance = max(present, floor)
             elif cycle.start == "nothing" and not fixed_size:
                 self.state = np.zeros_like(chain.state)
             elif cycle.start == "everything" and not fixed_size:
                 self.state = np.ones_like(chain.state)
                 self.noise_variance = max(mean_square / 100, floor)
+        if not chain.noise_is_free:
+            self.noise_variance = present
         if self.iteration % LOOK == 0:
-            self.look_at_bounds(problem, log_prior_odds, data.basis is data.target)
+            self.look_at_bounds(problem, log_prior_odds, shared)
         temperature = cycle.temperature ** (1 - (self.iteration + 1) / cycle.length)
         swaps = max(FEWEST_SWAPS, int(self.state.sum()))
         fitted, _ = scout_step(
@@ -139,20 +152,27 @@ class Scout:
         if self.iteration > 0:
             return False
         self.cycles += 1
-        if np.array_equal(self.state, chain.state):
-            return False
+        return not np.array_equal(self.state, chain.state) and self._lead(
+            chain, similar, prior, log_prior_odds, floor
+        )
 
-        weights = chain.weights.copy()
-        found, noise_variance = fitted_evidence(
-            self.state, self.noise_variance, problem, log_prior_odds, floor, weights
-        )
-        present, _ = fitted_evidence(
-            chain.state, chain.noise_variance, problem, log_prior_odds, floor, chain.weights.copy()
-        )
-        if not found > present:
+    def _lead(self, chain: Chain, similar: Likeness, prior, log_prior_odds, floor) -> bool:
+        """Move the chain to the scout if that is at the better place; return whether it is."""
+        present = chain.typical_variance
+        start = self.noise_variance if chain.noise_is_free else present
+        weights = chain.weights * similar.root
+        # Columns that are forced in or out are so in both states.
+        odds = np.where(np.isfinite(log_prior_odds), log_prior_odds, 0.0)
+        options = (similar.problem, odds, floor, chain.noise_is_free)
+        found, noise_variance = fitted_evidence(self.state, start, weights, *options)
+        there, _ = fitted_evidence(chain.state, present, weights.copy(), *options)
+        if not found > there:
             return False
-        chain.state, chain.weights = self.state.copy(), weights
-        chain.noise_variance = noise_variance
+        chain.state = self.state.copy()
+        # Another unit may take a weight over its bound by rounding.
+        inside = np.nextafter(prior.lower, prior.upper), np.nextafter(prior.upper, prior.lower)
+        chain.weights = np.clip(weights / similar.root, *inside)
+        chain.noise_variance = chain.noise_variance * (noise_variance / present)
         return True
 
     def _cycle(self, targets: int, has_own: bool, fixed_size: bool) -> Cycle:
@@ -174,33 +194,33 @@ class Scout:
     ) -> None:
         """Learn what the bounds do at the scout's state."""
         bounds = self.bounds
-        size, targets = problem[1].shape
+        size, targets = problem[0].cross.shape
         log_masses = np.empty(targets)
         _, bounded, unbounded = bounded_fit(
             *(self.state, self.noise_variance, problem, log_prior_odds),
             *(bounds.site_precision, bounds.site_linear, np.empty((size, targets)), log_masses),
         )
         bounds.excess = bounded / unbounded if unbounded > 0 else 1.0
-        gram, _, _, prior, own = problem
-        if pool_is_target and own.targets.max() < 0:
-            own_log_masses(self.state, self.noise_variance, gram, prior, log_masses)
+        if pool_is_target and not problem[-1].has_identity:
+            own_log_masses(self.state, self.noise_variance, problem, log_masses)
             bounds.relief = -log_masses
 
 
 def fitted_evidence(
     state: NDArray[np.int64],
     noise_variance: float,
+    weights: NDArray[np.float64],
     problem: tuple,
     log_prior_odds: NDArray[np.float64],
     floor: float,
-    weights: NDArray[np.float64],
+    noise_is_free: bool,
 ) -> tuple[float, float]:
     """Return the log evidence of a state, with the bounds, at its best noise variance, and that.
 
     `weights` receives the posterior mean. Expectation-maximisation, sped up by secants: each step
     is dear, and it closes only a part of the distance.
     """
-    size, targets = problem[1].shape
+    size, targets = problem[0].cross.shape
     sites = (np.zeros((targets, size)), np.zeros((targets, size)))
     log_variance = np.log(max(noise_variance, floor))
     evidence, distance, rate = -np.inf, 0.0, 1.0
@@ -210,7 +230,7 @@ def fitted_evidence(
             *(state, variance, problem, log_prior_odds, *sites, weights, np.empty(targets))
         )
         before, distance = distance, np.log(max(bounded, floor)) - log_variance
-        if abs(distance) < 1e-3:
+        if abs(distance) < 1e-3 or not noise_is_free:
             break
         if step > 0 and 0 < distance / before < 0.9:
             rate = rate / (1 - distance / before)

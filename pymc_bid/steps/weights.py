@@ -3,11 +3,12 @@
 from typing import ClassVar
 
 import numpy as np
+from pymc.model import modelcontext
 
 from pymc_bid.graph.roles import require_only_child
 from pymc_bid.kernels.hierarchy import sweep_hyperparameters
-from pymc_bid.kernels.residual import residual_sum_of_squares
 from pymc_bid.kernels.weights import sweep_weights
+from pymc_bid.memory import warn_if_too_large
 from pymc_bid.steps.base import DecompositionStep, active_columns
 
 
@@ -30,13 +31,15 @@ class WeightStep(DecompositionStep):
     statistics: ClassVar = {"nu": np.int64, "sse": np.float64, "mse": np.float64}
     shown: ClassVar = {"mse": ("Error", ".3g")}
 
-    def __init__(self, vars, *, nu=None, **arguments):
-        super().__init__(vars, **arguments)
+    def __init__(self, vars, *, nu=None, model=None, initial_point=None, **arguments):
+        super().__init__(vars, model=model, **arguments)
         if nu is None:
             nu = 1 if self.decomposition.roles.fixed_size else 5
         if isinstance(nu, bool) or int(nu) != nu or nu < 1:
             raise ValueError(f"nu must be a positive integer, got {nu!r}.")
         self.nu = int(nu)
+        if initial_point is not None:
+            warn_if_too_large(modelcontext(model), initial_point)
 
     @classmethod
     def claimed(cls, decomposition, model):
@@ -55,7 +58,7 @@ class WeightStep(DecompositionStep):
         state = decomposition.state.read(point)
         active, interpolated = active_columns(state), decomposition.interpolated(state)
         weights = np.array(decomposition.weights.read(point), order="C")
-        noise_variance = decomposition.noise_variance(point)
+        noise_precision = interpolated / decomposition.noise_variance(point)
         hierarchical = decomposition.hyperparameters is not None
         prior = decomposition.weight_prior(point)
         if hierarchical:
@@ -66,16 +69,13 @@ class WeightStep(DecompositionStep):
                 np.broadcast_to(mean_precision[..., part], weights.shape) for part in (0, 1)
             )
             prior = prior._replace(mean=mean, precision=precision)
-        data_products = data.gram, data.cross
         for _ in range(self.nu):
-            sweep_weights(
-                self.rng, active, weights, *data_products, noise_variance, prior, interpolated
-            )
+            sweep_weights(self.rng, active, weights, data.products, noise_precision, prior)
             if hierarchical:
                 sweep_hyperparameters(self.rng, mean_precision, weights, *hyperprior)
-        squares = residual_sum_of_squares(active, weights, data.basis, data.target, interpolated)
+        squares = float(interpolated @ data.squared_errors(active, weights))
         if hierarchical:
             point = decomposition.hyperparameters.write(mean_precision, point)
         # Written last: a transform of the weights may depend on the hyperparameters.
         point = decomposition.weights.write(weights, point)
-        return point, self.report(nu=self.nu, sse=squares, mse=squares / data.entries)
+        return point, self.report(nu=self.nu, sse=squares, mse=squares / data.products.rows.sum())

@@ -100,7 +100,7 @@ def test_own_density_has_its_variance_integrated_out():
     ]
     constant = -0.5 * 6 * np.log(2 * np.pi)
     np.testing.assert_allclose(own.log_densities + constant, expected, rtol=1e-10)
-    assert own.targets.tolist() == [0, 1, 2]
+    assert own.targets.tolist() == [[0], [1], [2]]
 
 
 def test_another_prior_of_the_own_variance_is_left_to_pymc():
@@ -150,7 +150,7 @@ def test_new_data_change_the_own_density():
     before = found.own_columns(point).log_densities
     with model:
         pm.set_data({"target": 2 * MATRIX, "own_mean": np.ones(3)})
-    np.testing.assert_allclose(found.regression().gram, 4 * MATRIX.T @ MATRIX)
+    np.testing.assert_allclose(found.regression().products.gram, 4 * MATRIX.T @ MATRIX)
     after = found.own_columns(point).log_densities
     other = bid.gbt(2 * MATRIX, identity=True, own_mean=1.0)
     fresh = Decomposition(other["A"], other).own_columns(point).log_densities

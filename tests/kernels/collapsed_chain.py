@@ -7,28 +7,34 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
-from pymc_bid.graph.decomposition import WeightPrior
 from pymc_bid.graph.own_columns import OwnColumns
+from pymc_bid.graph.values import WeightPrior
 from pymc_bid.kernels.collapsed_flip import collapsed_flips
 from pymc_bid.kernels.collapsed_swap import collapsed_swaps
 from pymc_bid.kernels.truncated_normal import draw_truncated_normal
+from pymc_bid.regression import Products
 from tests.reference.enumeration import total_variation
 from tests.reference.monte_carlo import assert_means_agree
 
 
 @dataclass
 class Problem:
-    """Data, prior and known noise variance; every field of the prior may be a scalar."""
+    """Data, prior and known noise variance; every field of the prior may be a scalar.
+
+    The noise variance may differ between the targets, and every entry of a target may have a row
+    weight, zero if it is missing.
+    """
 
     pool: np.ndarray
     target: np.ndarray
-    noise_variance: float = 1.0
+    noise_variance: np.ndarray | float = 1.0
     mean: np.ndarray | float = 0.0
     precision: np.ndarray | float = 1.0
     lower: np.ndarray | float = -1.0
     upper: np.ndarray | float = 1.0
     log_prior_odds: np.ndarray | float = 0.0
     own_log_density: np.ndarray | None = None
+    row_weights: np.ndarray | None = None
 
     @property
     def shape(self):
@@ -46,18 +52,40 @@ class Problem:
     def own(self):
         """Which targets have a density of their own when chosen: all, or none."""
         size = self.shape[0]
-        rows = len(self.pool)
         if self.own_log_density is None:
-            return OwnColumns(np.full(size, -1), np.zeros(size), rows)
-        constant = 0.5 * rows * np.log(2 * np.pi)
-        return OwnColumns(np.arange(size), self.own_log_density + constant, rows)
+            return OwnColumns.none(size)
+        constant = 0.5 * self.products.rows * np.log(2 * np.pi)
+        return OwnColumns(np.arange(size)[:, None], self.own_log_density + constant)
+
+    @property
+    def products(self):
+        """Cross products by their definition, a pattern for every target if there are weights."""
+        pool, target = self.pool, self.target
+        if self.row_weights is None:
+            gram = pool.T @ pool
+            pattern, rows = np.zeros(target.shape[1], np.int64), np.full(target.shape[1], len(pool))
+            squares = np.sum(target**2, axis=0)
+            return Products(gram, gram[None], pattern, pool.T @ target, squares, rows.astype(float))
+        weights = self.row_weights
+        grams = np.array([pool.T @ (weight[:, None] * pool) for weight in weights.T])
+        return Products(
+            grams.mean(axis=0),
+            grams,
+            np.arange(target.shape[1]),
+            pool.T @ (weights * target),
+            np.sum(weights * target**2, axis=0),
+            np.sum(weights > 0, axis=0).astype(float),
+        )
+
+    @property
+    def variances(self):
+        """Noise variance of every target."""
+        return np.array(np.broadcast_to(np.asarray(self.noise_variance, float), self.shape[1:]))
 
     @property
     def moments(self):
         """What the search of warm-up knows of the data and the prior."""
-        pool, target = self.pool, self.target
-        squares = np.sum(target**2, axis=0)
-        return pool.T @ pool, pool.T @ target, squares, self.prior, self.own
+        return self.products, self.prior, self.own
 
     def interpolated(self, state):
         """Which targets are not chosen columns with a density of their own."""
@@ -70,7 +98,8 @@ class Problem:
         return np.array(np.broadcast_to(np.asarray(self.log_prior_odds, float), self.shape[:1]))
 
     def residual_cross(self, state, weights):
-        return self.pool.T @ (self.target - (self.pool * state) @ weights)
+        residual = self.target - (self.pool * state) @ weights
+        return self.pool.T @ (residual if self.row_weights is None else self.row_weights * residual)
 
     def draw_weights(self, rng):
         return _draw_prior(rng, *self.prior)
@@ -92,16 +121,18 @@ def _draw_prior(rng, mean, precision, lower, upper):
 
 
 @njit
-def _weight_sweep(rng, state, weights, residual_cross, gram, noise_variance, prior, own):
+def _weight_sweep(rng, state, weights, residual_cross, products, noise_variance, prior, own):
     """Draw every weight of the active rows given all others: the formula of the model."""
     mean, precision, lower, upper = prior
+    has_identity = own.targets.shape[1] > 0
     for row in range(weights.shape[0]):
         if state[row] == 0:
             continue
         for target in range(weights.shape[1]):
+            gram = products.grams[products.pattern[target]]
             before = weights[row, target]
-            information = 1.0 / noise_variance
-            if own.targets[0] >= 0 and state[target] == 1:
+            information = 1.0 / noise_variance[target]
+            if has_identity and state[target] == 1:
                 information = 0.0
             total = gram[row, row] * information + precision[row, target]
             linear = (residual_cross[row, target] + gram[row, row] * before) * information
@@ -118,8 +149,7 @@ def _chain(
     rng,
     state,
     weights,
-    pool,
-    target,
+    products,
     noise_variance,
     prior,
     own,
@@ -130,20 +160,22 @@ def _chain(
     weight_sweeps,
     companion_sizes,
 ):
-    gram = np.ascontiguousarray(pool.T) @ pool
     states = np.empty((iterations, state.shape[0]), np.int64)
     trace = np.empty((iterations, *weights.shape))
     accepted = 0
     for iteration in range(iterations):
-        fitted = (pool * state) @ weights
-        residual_cross = np.ascontiguousarray(pool.T) @ (target - fitted)
+        residual_cross = np.empty(weights.shape)
+        for column in range(weights.shape[1]):
+            gram = products.grams[products.pattern[column]]
+            fitted = gram @ (state * weights[:, column])
+            residual_cross[:, column] = products.cross[:, column] - fitted
         if flips:
             accepted += collapsed_flips(
                 rng,
                 state,
                 weights,
                 residual_cross,
-                gram,
+                products,
                 noise_variance,
                 prior,
                 own,
@@ -157,7 +189,7 @@ def _chain(
                 state,
                 weights,
                 residual_cross,
-                gram,
+                products,
                 noise_variance,
                 prior,
                 own,
@@ -166,7 +198,7 @@ def _chain(
                 companion_sizes,
             )[1]
         for _ in range(weight_sweeps):
-            _weight_sweep(rng, state, weights, residual_cross, gram, noise_variance, prior, own)
+            _weight_sweep(rng, state, weights, residual_cross, products, noise_variance, prior, own)
         states[iteration] = state
         trace[iteration] = weights
     return states, trace, accepted
@@ -200,9 +232,8 @@ def run_chain(
         rng,
         np.array(state, np.int64),
         problem.draw_weights(rng),
-        np.ascontiguousarray(problem.pool, float),
-        np.ascontiguousarray(problem.target, float),
-        float(problem.noise_variance),
+        problem.products,
+        problem.variances,
         prior,
         problem.own,
         problem.odds,

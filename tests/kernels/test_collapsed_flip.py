@@ -165,7 +165,7 @@ def test_nothing_is_lost_to_rounding(name, start):
     rng = np.random.default_rng(18)
     weights = problem.draw_weights(rng)
     state = np.full(problem.shape[0], start)
-    gram = problem.pool.T @ problem.pool
+    products = problem.products
     residual_cross = problem.residual_cross(state, weights)
     sizes = np.array([0, 1, 3, 8])
     for _ in range(300):
@@ -174,8 +174,8 @@ def test_nothing_is_lost_to_rounding(name, start):
             state,
             weights,
             residual_cross,
-            gram,
-            problem.noise_variance,
+            products,
+            problem.variances,
             problem.prior,
             problem.own,
             problem.odds,
@@ -191,15 +191,15 @@ def test_the_tracked_residual_does_not_drift():
     problem = Problem(pool, target, 0.05, log_prior_odds=2.0)
     rng = np.random.default_rng(19)
     weights, state = problem.draw_weights(rng), np.ones(8, np.int64)
-    gram, residual_cross = pool.T @ pool, problem.residual_cross(state, weights)
+    products, residual_cross = problem.products, problem.residual_cross(state, weights)
     for _ in range(10_000):
         collapsed_flips(
             rng,
             state,
             weights,
             residual_cross,
-            gram,
-            problem.noise_variance,
+            products,
+            problem.variances,
             problem.prior,
             problem.own,
             problem.odds,

@@ -128,7 +128,7 @@ def test_nothing_is_lost_to_rounding(name, columns):
     weights = problem.draw_weights(rng)
     state = (np.arange(problem.shape[0]) < columns).astype(np.int64)
     number = state.sum()
-    gram = problem.pool.T @ problem.pool
+    products = problem.products
     residual_cross = problem.residual_cross(state, weights)
     sizes = np.array([0, 1, 3, 8])
     for _ in range(300):
@@ -137,8 +137,8 @@ def test_nothing_is_lost_to_rounding(name, columns):
             state,
             weights,
             residual_cross,
-            gram,
-            problem.noise_variance,
+            products,
+            problem.variances,
             problem.prior,
             problem.own,
             problem.odds,
@@ -159,8 +159,8 @@ def test_the_tracked_residual_does_not_drift(name, with_flips):
     rng = np.random.default_rng(29)
     weights = problem.draw_weights(rng)
     state = (np.arange(problem.shape[0]) < 3).astype(np.int64)
-    gram, residual_cross = problem.pool.T @ problem.pool, problem.residual_cross(state, weights)
-    data = (rng, state, weights, residual_cross, gram, problem.noise_variance)
+    residual_cross = problem.residual_cross(state, weights)
+    data = (rng, state, weights, residual_cross, problem.products, problem.variances)
     prior = (problem.prior, problem.own, problem.odds)
     sizes, columns = np.array([0, 1, 3]), np.arange(len(state))
     flipped = swapped = 0

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pymc_bid.graph.decomposition import WeightPrior
+from pymc_bid.graph.values import WeightPrior
 from pymc_bid.kernels.collapsed_flip import collapsed_flips
 from pymc_bid.kernels.focused_flip import focused_flips
 from tests.kernels.collapsed_chain import (
@@ -25,7 +25,7 @@ def test_visit_frequencies_are_exact_although_columns_are_left_out():
     rng = np.random.default_rng(31)
     prior = WeightPrior(*(np.array(field) for field in problem.prior))
     weights, state = problem.draw_weights(rng), np.zeros(4, np.int64)
-    gram, cross = pool.T @ pool, pool.T @ target
+    products, _, own = problem.moments
     sizes = np.array([0, 1, 3])
     states = np.empty((60_000, 4), np.int64)
     for iteration in range(len(states)):
@@ -35,15 +35,15 @@ def test_visit_frequencies_are_exact_although_columns_are_left_out():
             state,
             weights,
             residual_cross,
-            gram,
-            problem.noise_variance,
+            products,
+            problem.variances,
             prior,
-            problem.own,
+            own,
             problem.odds,
             sizes,
         )
         # A threshold in the midst of the odds: what it lets through depends on the state.
-        focused_flips(*arguments, cross, -0.5, 2.0, 2)
+        focused_flips(*arguments, (products, 0.6, prior, own), -0.5, 2.0, 2)
         if iteration % 4 == 0:
             collapsed_flips(*arguments, np.arange(len(state)))
         states[iteration] = state
@@ -57,10 +57,11 @@ def test_nothing_is_lost_to_rounding(name, start):
     problem = awkward_problems()[name]
     rng = np.random.default_rng(32)
     weights, state = problem.draw_weights(rng), np.full(problem.shape[0], start)
-    gram, cross = problem.pool.T @ problem.pool, problem.pool.T @ problem.target
+    products, prior, own = problem.moments
     residual_cross = problem.residual_cross(state, weights)
-    data = (rng, state, weights, residual_cross, gram, problem.noise_variance)
+    data = (rng, state, weights, residual_cross, products, problem.variances)
+    likeness = (products, problem.noise_variance, prior, own)
+    sizes = np.array([0, 1, 3, 8])
     for _ in range(100):
-        priors = (problem.prior, problem.own, problem.odds)
-        focused_flips(*data, *priors, np.array([0, 1, 3, 8]), cross, -20.0, np.inf, 3)
+        focused_flips(*data, prior, own, problem.odds, sizes, likeness, -20.0, np.inf, 3)
     assert_sound(problem, state, weights, residual_cross, name)

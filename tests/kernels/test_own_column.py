@@ -123,9 +123,9 @@ def test_nothing_is_lost_to_rounding(name, start):
     rng = np.random.default_rng(25)
     weights = problem.draw_weights(rng)
     state = np.full(problem.shape[0], start)
-    gram = problem.pool.T @ problem.pool
+    products = problem.products
     residual_cross = problem.residual_cross(state, weights)
-    arguments = (state, weights, residual_cross, gram, problem.noise_variance, problem.prior)
+    arguments = (state, weights, residual_cross, products, problem.variances, problem.prior)
     sizes = np.array([0, 1, 3, 8])
     for _ in range(300):
         collapsed_flips(

@@ -5,10 +5,11 @@ import pytest
 
 from pymc_bid.graph.own_columns import OwnColumns
 from pymc_bid.kernels.paper import flip_sweep, swap_once
+from tests.kernels.collapsed_chain import Problem
 from tests.reference.monte_carlo import assert_means_agree
 
-NO_OWN = OwnColumns(np.full(4, -1), np.zeros(4), 7)
-EVERY_OWN = OwnColumns(np.arange(4), np.array([-5.9, -4.4, -6.9, -5.3]), 7)
+NO_OWN = OwnColumns.none(4)
+EVERY_OWN = OwnColumns(np.arange(4)[:, None], np.array([-5.9, -4.4, -6.9, -5.3]))
 
 
 def problem(seed, identity=False):
@@ -29,10 +30,10 @@ def log_likelihood(state, pool, target, weights, noise_variance, own):
 
 def run(move, state, pool, target, weights, draws):
     visited = np.empty((draws, len(state)))
-    gram = pool.T @ pool
+    products = Problem(pool, target).products
     for draw in range(draws):
         residual_cross = pool.T @ (target - (pool * state) @ weights)
-        move(state, weights, residual_cross, gram)
+        move(state, weights, residual_cross, products)
         visited[draw] = state
     return visited
 
@@ -54,9 +55,9 @@ def test_states_with_fixed_weights_are_drawn_from_their_posterior(fixed, own):
 
     def move(*arrays):
         if fixed:
-            swap_once(rng, *arrays, 4.0, own)
+            swap_once(rng, *arrays, np.full(len(arrays[1].T), 4.0), own)
         else:
-            flip_sweep(rng, *arrays, 4.0, own, np.zeros(4))
+            flip_sweep(rng, *arrays, np.full(len(arrays[1].T), 4.0), own, np.zeros(4))
 
     visited = run(move, states[0].copy(), pool, target, weights, 20_000)
     exact = exact_draws(rng, states, pool, target, weights, 4.0, own, 20_000)
@@ -71,12 +72,12 @@ def test_states_with_fixed_weights_are_drawn_from_their_posterior(fixed, own):
 def test_residual_products_follow_the_flips():
     rng, pool, target, weights = problem(2)
     state = np.array([1, 0, 1, 0])
-    gram = pool.T @ pool
+    products = Problem(pool, target).products
     residual_cross = pool.T @ (target - (pool * state) @ weights)
     accepted = 0
     for _ in range(200):
-        arrays = (state, weights, residual_cross, gram)
-        accepted += flip_sweep(rng, *arrays, 10.0, NO_OWN, np.zeros(4))[1]
+        arrays = (state, weights, residual_cross, products)
+        accepted += flip_sweep(rng, *arrays, np.full(3, 10.0), NO_OWN, np.zeros(4))[1]
     assert accepted > 100
     expected = pool.T @ (target - (pool * state) @ weights)
     np.testing.assert_allclose(residual_cross, expected, atol=1e-10)
@@ -87,7 +88,7 @@ def test_columns_forced_in_or_out_stay_there():
     state = np.array([1, 0, 1, 0])
     odds = np.array([np.inf, -np.inf, 0.0, 0.0])
     visited = run(
-        lambda *arrays: flip_sweep(rng, *arrays, 10.0, NO_OWN, odds),
+        lambda *arrays: flip_sweep(rng, *arrays, np.full(3, 10.0), NO_OWN, odds),
         state,
         pool,
         target,

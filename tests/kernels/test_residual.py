@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from pymc_bid.kernels.residual import residual_cross_products, residual_sum_of_squares
+from pymc_bid.kernels.residual import residual_cross_products, squared_errors
+from tests.kernels.collapsed_chain import Problem
 
 
 @pytest.mark.parametrize("number", [0, 1, 3, 4, 7, 9])
@@ -13,17 +14,16 @@ def test_residual_kernels_agree_with_numpy(number):
     weights = rng.normal(size=(9, 5))
     active = np.sort(rng.choice(9, number, replace=False))
     residual = target - basis[:, active] @ weights[active]
-    interpolated = np.array([1.0, 0.0, 1.0, 1.0, 0.0])
     np.testing.assert_allclose(
-        residual_sum_of_squares(active, weights, basis, target, interpolated),
-        np.sum(residual[:, interpolated == 1] ** 2),
-        rtol=1e-12,
+        squared_errors(active, weights, basis, target), np.sum(residual**2, axis=0), rtol=1e-12
     )
-    np.testing.assert_allclose(
-        residual_cross_products(active, weights, basis.T @ basis, basis.T @ target),
-        basis.T @ residual,
-        atol=1e-12,
-    )
+    for row_weights in (None, rng.uniform(size=(6, 5))):
+        products = Problem(basis, target, row_weights=row_weights).products
+        np.testing.assert_allclose(
+            residual_cross_products(active, weights, products),
+            basis.T @ (residual if row_weights is None else row_weights * residual),
+            atol=1e-12,
+        )
 
 
 def test_a_nearly_perfect_fit_does_not_cancel():
@@ -32,5 +32,5 @@ def test_a_nearly_perfect_fit_does_not_cancel():
     weights = rng.uniform(-1, 1, size=(4, 3))
     error = 1e-12 * rng.normal(size=(20, 3))
     target = basis @ weights + error
-    found = residual_sum_of_squares(np.arange(4), weights, basis, target, np.ones(3))
-    np.testing.assert_allclose(found, np.sum(error**2), rtol=1e-2)
+    found = squared_errors(np.arange(4), weights, basis, target)
+    np.testing.assert_allclose(found, np.sum(error**2, axis=0), rtol=1e-2)

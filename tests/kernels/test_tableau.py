@@ -11,9 +11,9 @@ from tests.kernels.test_own_column import own_log_density, small_matrix
 
 
 @njit
-def every_log_odds(state, gram, cross, noise_variance, prior, own, log_prior_odds):
-    model = (gram, noise_variance, prior, own)
-    surrogate = build_surrogate(state, gram, cross, noise_variance, prior, log_prior_odds)
+def every_log_odds(state, products, noise_variance, prior, own, log_prior_odds):
+    model = (products, noise_variance, prior, own)
+    surrogate = build_surrogate(state, model, log_prior_odds)
     log_odds = np.empty(state.shape[0])
     for row in range(state.shape[0]):
         log_odds[row] = log_odds_in(state, row, model, surrogate)
@@ -29,9 +29,9 @@ def test_log_odds_are_the_difference_that_a_column_makes(identity):
     problem = Problem(matrix, matrix, 0.7, mean, 1.3, -np.inf, np.inf, odds)
     if identity:
         problem.own_log_density = own_log_density(matrix)
-    gram, cross, _, prior, own = problem.moments
+    products, prior, own = problem.moments
     for state in np.ndindex(2, 2, 2, 2):
-        found = every_log_odds(np.array(state), gram, cross, 0.7, prior, own, odds)
+        found = every_log_odds(np.array(state), products, 0.7, prior, own, odds)
         for column in range(4):
             evidence = [
                 fit(problem, np.where(np.arange(4) == column, value, state), 0.7)[0]

@@ -223,6 +223,58 @@ def exact_state_probabilities(
     return {state: float(np.exp(value - total)) for state, value in log_joint.items()}
 
 
+def exact_state_probabilities_by_target(
+    pool: np.ndarray,
+    target: np.ndarray,
+    row_weights: np.ndarray,
+    noise_variances: np.ndarray,
+    *,
+    log_prior: Callable[[State], float],
+    bounds: tuple[float, float] = (-1.0, 1.0),
+    own_log_density: np.ndarray | None = None,
+    nodes: int = 48,
+) -> dict[State, float]:
+    """The same for known noise that differs between targets and entries.
+
+    Entry (m, l) of the target has the noise variance σ_l² / d_ml, and takes no part if d_ml is 0:
+
+        p(r | A) ∝ p(r) Π_l ∫_box Π_{k∈J} p(y_kl) Π_m N(a_ml | (B_J y_l)_m, σ_l² / d_ml) dy_l
+
+    Parameters
+    ----------
+    pool, target, log_prior, bounds, own_log_density, nodes
+        As in `exact_state_probabilities`; the weights have the GBT prior, mean 0 and precision 1.
+    row_weights : array of shape (M, L)
+        d.
+    noise_variances : array of shape (L,)
+        σ².
+    """
+    density = truncated_normal_density(0.0, 1.0, bounds)
+    evidences = []
+    for column, weight in enumerate(np.asarray(row_weights, dtype=float).T):
+        kept = weight > 0
+        root = np.sqrt(weight[kept])[:, None]
+        evidences.append(
+            _BoxEvidence(
+                root * pool[kept],
+                root * target[kept, column, None],
+                [[density]] * pool.shape[1],
+                np.array([float(noise_variances[column])]),
+                bounds,
+            )
+        )
+    log_joint = {}
+    for state in np.ndindex(*(2,) * pool.shape[1]):
+        log_joint[state] = log_prior(state)
+        for column, evidence in enumerate(evidences):
+            if own_log_density is not None and state[column] == 1:
+                log_joint[state] += own_log_density[column]
+            else:
+                log_joint[state] += float(evidence(np.flatnonzero(state), 0, nodes)[0])
+    total = special.logsumexp(list(log_joint.values()))
+    return {state: float(np.exp(value - total)) for state, value in log_joint.items()}
+
+
 def total_variation(exact: dict[State, float], visited: np.ndarray) -> float:
     """Half the summed absolute difference between exact probabilities and visit frequencies.
 

@@ -1,0 +1,186 @@
+"""Tall matrices as their triangular factor: the same posterior, without the rows.
+
+The models depend on a matrix only through inner products of its columns, which an orthogonal factor
+leaves alone. With [1, A] = QR the matrix QᵀA has at most one row more than A has columns, and Qᵀ1
+has a single entry that is not zero, √M: sums over the rows survive as well, so that the mean of a
+column can be subtracted afterwards. R is made by orthogonal transformations of blocks of rows,
+never from AᵀA, whose rounding errors would drown a fit that is nearly perfect.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import scipy.sparse
+import xarray as xr
+from numpy.typing import NDArray
+
+_BLOCK_BYTES = 2**25
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class CompressedMatrix:
+    """A matrix without its rows, made by `pymc_bid.compress`; `gbt` and `gbtn` take it as A.
+
+    Attributes
+    ----------
+    factor : array (min(M, N + 1), N)
+        QᵀA for an orthogonal Q with Qᵀ1 = (√M, 0, …, 0): its inner products are those of A.
+    number_of_rows : int
+        Rows M of the matrix.
+    columns : array (N,) or None
+        Labels of its columns, if it had any.
+    """
+
+    factor: NDArray[np.float64]
+    number_of_rows: int
+    columns: NDArray | None = None
+
+    def __post_init__(self):
+        self.factor.setflags(write=False)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Shape of the matrix that was compressed."""
+        return self.number_of_rows, self.factor.shape[1]
+
+    @property
+    def ones(self) -> NDArray[np.float64]:
+        """Qᵀ1, what a column of ones becomes."""
+        ones = np.zeros(self.factor.shape[0])
+        ones[0] = np.sqrt(self.number_of_rows)
+        return ones
+
+    @property
+    def mean(self) -> NDArray[np.float64]:
+        """Mean of each column."""
+        return self.factor[0] / np.sqrt(self.number_of_rows)
+
+    @property
+    def variance(self) -> NDArray[np.float64]:
+        """Variance of each column around its mean."""
+        return np.einsum("ij,ij->j", self.factor[1:], self.factor[1:]) / self.number_of_rows
+
+    def standardise(self) -> "CompressedMatrix":
+        """Return the matrix with mean 0 and variance 1 in each column; constant ones become 0."""
+        factor = np.vstack([np.zeros_like(self.factor[:1]), self.factor[1:]])
+        # What is left of a constant column are rounding errors, not to be blown up.
+        rounding = np.finfo(np.float64).eps * np.sqrt(self.number_of_rows)
+        varies = np.sqrt(self.variance) > rounding * np.abs(self.mean)
+        scale = np.sqrt(self.variance, where=varies, out=np.ones(self.shape[1]))
+        return replace(self, factor=np.where(varies, factor / scale, 0.0))
+
+    def __repr__(self):
+        rows, columns = self.shape
+        return f"CompressedMatrix({rows} × {columns}, kept as {len(self.factor)} × {columns})"
+
+
+def compress(A: Any) -> CompressedMatrix:
+    """Reduce a tall matrix to its triangular factor, for models with exactly the same posterior.
+
+    One pass over the rows, in blocks; memory holds a few blocks and N² numbers. The result is what
+    `gbt`, `gbtn` and `decompose` take in place of A.
+
+    Parameters
+    ----------
+    A : array, memory map, scipy.sparse, pandas.DataFrame, xarray.DataArray or dask array
+        Or anything else with a shape whose rows can be sliced, such as an array of zarr or HDF5. A
+        sparse matrix is never dense but for one block of rows. A dask array is worked on by
+        `dask.array.linalg.tsqr` and the scheduler in charge, such as a cluster's, chunk by chunk:
+        chunks of rows should be as tall as memory allows.
+
+    Returns
+    -------
+    CompressedMatrix
+
+    Examples
+    --------
+    >>> import numpy as np, pymc_bid as bid
+    >>> bid.compress(np.random.default_rng(0).normal(size=(100_000, 5)))
+    CompressedMatrix(100000 × 5, kept as 6 × 5)
+    """
+    values, columns = _without_labels(A)
+    if len(getattr(values, "shape", ())) != 2:
+        raise ValueError(f"A must be a matrix, but its shape is {getattr(values, 'shape', None)}.")
+    is_dask = hasattr(values, "__dask_graph__")
+    if is_dask and np.isnan(values.shape[0]):
+        values = values.compute_chunk_sizes()
+    if 0 in values.shape:
+        raise ValueError(f"A is empty, its shape is {values.shape}.")
+    if np.dtype(values.dtype).kind not in "biuf":
+        raise TypeError(f"A must hold real numbers, but its type is {values.dtype}.")
+    factor = _factor_of_dask(values) if is_dask else _factor_of_blocks(values)
+    with np.errstate(over="ignore", invalid="ignore"):
+        usable = np.isfinite(np.vdot(factor, factor))
+    if not usable:
+        raise ValueError(
+            "A has entries that are nan or infinite, or so large that their squares overflow. Fill "
+            "or drop them, or rescale A, first."
+        )
+    return CompressedMatrix(factor, int(values.shape[0]), columns)
+
+
+def _without_labels(A: Any) -> tuple[Any, NDArray | None]:
+    if isinstance(A, CompressedMatrix):
+        raise TypeError("A is compressed already.")
+    if isinstance(A, pd.DataFrame):
+        return A.to_numpy(), np.asarray(A.columns)
+    if isinstance(A, xr.DataArray):
+        labelled = A.ndim == 2 and A.dims[1] in A.indexes
+        return A.data, np.asarray(A.indexes[A.dims[1]]) if labelled else None
+    return (A, None) if hasattr(A, "shape") else (np.asarray(A), None)
+
+
+def _factor_of_blocks(values: Any) -> NDArray[np.float64]:
+    """Return R of [1, A] = QR without its first column, from one block of rows after the other."""
+    factor = np.empty((0, values.shape[1] + 1))
+    for block in _blocks(values):
+        factor = np.linalg.qr(np.vstack([factor, block]), mode="r")
+    return _unique(factor)
+
+
+def _blocks(values: Any) -> Iterator[NDArray[np.float64]]:
+    """Return [1, A] in blocks of rows, tall enough for the factor not to be most of the work."""
+    rows, columns = values.shape
+    height = max(_BLOCK_BYTES // (8 * (columns + 1)), 2 * (columns + 1))
+    if scipy.sparse.issparse(values):
+        yield from _sparse_blocks(values.tocsr(), height)
+        return
+    for first in range(0, rows, height):
+        part = np.asarray(values[first : first + height], dtype=np.float64)
+        yield np.hstack([np.ones((len(part), 1)), part])
+
+
+def _sparse_blocks(values, height: int) -> Iterator[NDArray[np.float64]]:
+    """Return the blocks of a sparse matrix whose rows of zeros, all the same, are taken as one.
+
+    n rows (1, 0, …, 0) have the inner products of a single row (√n, 0, …, 0).
+    """
+    filled = np.flatnonzero(np.diff(values.indptr))
+    empty = values.shape[0] - filled.size
+    if empty > 0:
+        row = np.zeros((1, values.shape[1] + 1))
+        row[0, 0] = np.sqrt(empty)
+        yield row
+    for first in range(0, filled.size, height):
+        part = values[filled[first : first + height]].toarray().astype(np.float64)
+        yield np.hstack([np.ones((len(part), 1)), part])
+
+
+def _factor_of_dask(values: Any) -> NDArray[np.float64]:
+    """Return the same of a dask array, by its own tall-and-skinny QR."""
+    import dask.array
+
+    values = values.astype(np.float64).rechunk({1: -1})
+    ones = dask.array.ones((values.shape[0], 1), chunks=(values.chunks[0], 1))
+    augmented = dask.array.concatenate([ones, values], axis=1).rechunk({1: -1})
+    _, factor = dask.array.linalg.tsqr(augmented)
+    return _unique(np.asarray(factor.compute()))
+
+
+def _unique(factor: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Drop the column of ones from R, with the signs that make its diagonal nonnegative."""
+    signs = np.where(np.diagonal(factor) < 0, -1.0, 1.0)
+    return np.ascontiguousarray(signs[:, None] * factor[:, 1:])

@@ -1,0 +1,152 @@
+"""The decompositions that share a state vector, side by side as one."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+from pymc.model import Model
+
+from pymc_bid.graph.own_columns import OwnColumns
+from pymc_bid.graph.state_prior import StatePrior
+from pymc_bid.graph.values import Point, WeightPrior
+from pymc_bid.regression import Products, Regression
+
+if TYPE_CHECKING:
+    from pymc_bid.graph.decomposition import Decomposition
+
+
+class Joint:
+    """What the steps of a state vector need of all the likelihoods that it is in.
+
+    The targets of the parts stand side by side: those of the second one, with weights, noise and
+    pool of their own, follow those of the first. Mostly there is one part, which is passed on.
+
+    Attributes
+    ----------
+    parts : list of Decomposition
+    state : StateEntry or KnownState
+    state_prior : StatePrior or None
+        The prior of the state vector, if that is sampled.
+    """
+
+    def __init__(self, parts: "list[Decomposition]", model: Model):
+        self.parts = parts
+        roles = parts[0].roles
+        self.state = parts[0].state
+        self.state_prior = (
+            StatePrior(roles.state, [part.roles.likelihood for part in parts], model)
+            if roles.state in model.free_RVs
+            else None
+        )
+        self._data: list[Regression] = []
+        self._products: Products | None = None
+
+    @property
+    def names(self) -> str:
+        """The likelihoods, for messages."""
+        return " and ".join(part.roles.likelihood.name for part in self.parts)
+
+    def products(self) -> Products:
+        """Return what the kernels know of the data, read again if these are new."""
+        data = [part.regression() for part in self.parts]
+        if len(data) == 1:
+            return data[0].products
+        if self._products is None or any(
+            old is not new for old, new in zip(self._data, data, strict=True)
+        ):
+            self._data, self._products = data, _side_by_side([part.products for part in data])
+        return self._products
+
+    @property
+    def shared(self) -> bool:
+        """Whether each pool is its own target."""
+        return len(self.parts) == 1 and self.parts[0].regression().shared
+
+    def log_prior_odds(self, point: Point) -> NDArray[np.float64]:
+        """Return the log odds of each column being chosen, before the data, see `StatePrior`."""
+        return self.state_prior.log_odds(self.parts[0].regression().shape[0], point)
+
+    def weights(self, point: Point) -> NDArray[np.float64]:
+        """Return a copy of the weights, (N, L)."""
+        return np.concatenate([part.weights.read(point) for part in self.parts], axis=1)
+
+    def write_weights(self, weights: NDArray[np.float64], point: Point) -> Point:
+        """Return a new point with these weights."""
+        for part, columns in self._columns():
+            point = part.weights.write(weights[:, columns], point)
+        return point
+
+    def noise_variance(self, point: Point) -> NDArray[np.float64]:
+        """Return σ² of each target, (L,)."""
+        if len(self.parts) == 1:
+            return self.parts[0].noise_variance(point)
+        return np.concatenate([part.noise_variance(point) for part in self.parts])
+
+    @property
+    def noise_is_free(self) -> bool:
+        """Whether every noise variance can be written."""
+        return all(part.noise.variance is not None for part in self.parts)
+
+    def write_noise(self, variance: NDArray[np.float64], point: Point) -> Point:
+        """Return a new point with these noise variances."""
+        for part, columns in self._columns():
+            values = variance[columns]
+            if part.roles.noise.ndim == 0:
+                values = values[0]
+            point = part.noise.variance.write(values, point)
+        return point
+
+    def weight_prior(self, point: Point) -> WeightPrior:
+        """Return the parameters of the prior of the weights at a point."""
+        priors = [part.weight_prior(point) for part in self.parts]
+        if len(priors) == 1:
+            return priors[0]
+        fields = [np.concatenate(field, axis=1) for field in zip(*priors, strict=True)]
+        return WeightPrior.of(fields[0].shape, *fields)
+
+    def own_columns(self, point: Point) -> OwnColumns:
+        """Return the own densities of the columns at a point."""
+        if len(self.parts) == 1:
+            return self.parts[0].own_columns(point)
+        owns = [part.own_columns(point) for part in self.parts]
+        targets = [
+            own.targets + columns.start
+            for own, (_, columns) in zip(owns, self._columns(), strict=True)
+        ]
+        return OwnColumns(
+            np.concatenate(targets, axis=1), np.sum([own.log_densities for own in owns], axis=0)
+        )
+
+    def draw_own_variances(
+        self, rng: np.random.Generator, state: NDArray[np.int64], point: Point
+    ) -> Point:
+        """Return a new point with the variances of the chosen columns drawn given the state."""
+        for part in self.parts:
+            if part.own is not None and part.own.variance is not None:
+                variance = part.own.draw_variance(rng, state, point)
+                point = part.own.variance.write(variance, point)
+        return point
+
+    def _columns(self):
+        """Each part, and which targets are its own."""
+        start = 0
+        for part in self.parts:
+            number = part.regression().shape[1]
+            yield part, slice(start, start + number)
+            start += number
+
+
+def _side_by_side(parts: list[Products]) -> Products:
+    patterns, number = [], 0
+    for part in parts:
+        patterns.append(part.pattern + number)
+        number += len(part.grams)
+    share = np.array([part.pattern.size for part in parts], dtype=np.float64)
+    return Products(
+        gram=np.tensordot(share / share.sum(), [part.gram for part in parts], 1),
+        grams=np.concatenate([part.grams for part in parts]),
+        pattern=np.concatenate(patterns),
+        cross=np.concatenate([part.cross for part in parts], axis=1),
+        squares=np.concatenate([part.squares for part in parts]),
+        rows=np.concatenate([part.rows for part in parts]),
+    )

@@ -1,0 +1,179 @@
+"""What is worth keeping of weights that are too many to be kept at every draw."""
+
+from typing import Any
+
+import arviz as az
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+from pymc.model import Model, modelcontext
+
+from pymc_bid.graph.decomposition import find_decompositions
+from pymc_bid.inputs import read_matrix
+from pymc_bid.results.draws import read_group, read_posterior
+
+
+class RunningMeans:
+    """Callback for `pm.sample`: means over all draws, and every k-th Y, in place of all Y.
+
+    PyMC keeps every draw of every variable: with 1000 columns each draw of Y takes 8 MB. With
+    `var_names` Y is left out of the trace, and this keeps what is asked of it most, in the memory
+    of two matrices of its size.
+
+    Parameters
+    ----------
+    model : pymc.Model, optional
+        With one decomposition; taken from the context if not given.
+    every : int, optional
+        Keep Y of every `every`-th draw of each chain, see `thinned`; None keeps none.
+
+    Attributes
+    ----------
+    number : int
+        Draws seen, tuning aside, of all chains together.
+
+    Examples
+    --------
+    >>> with bid.gbt(A, identity=True):  # doctest: +SKIP
+    ...     keep = bid.RunningMeans(every=20)
+    ...     idata = pm.sample(var_names=keep.var_names, callback=keep)
+    ...     result = bid.decompose(idata, A)  # W is drawn given the columns
+    >>> keep.W, keep.reconstruction(A)  # doctest: +SKIP
+    >>> bid.decompose(keep.thinned(idata), A)  # from every 20th draw  # doctest: +SKIP
+    """
+
+    def __init__(self, model: Model | None = None, *, every: int | None = None):
+        if every is not None and (isinstance(every, bool) or int(every) != every or every < 1):
+            raise ValueError(f"every must be a positive integer or None, got {every!r}.")
+        model = modelcontext(model)
+        found = find_decompositions(model)
+        if len(found) != 1:
+            raise TypeError(
+                f"model has {len(found)} decompositions; running means are kept of exactly one."
+            )
+        (self._decomposition,) = found
+        roles = self._decomposition.roles
+        left_out = (roles.weights, roles.hyperparameters)
+        self.every = every
+        self.var_names = [v.name for v in model.unobserved_RVs if v not in left_out]
+        dims = model.named_vars_to_dims.get(roles.weights.name) or ("basis", "column")
+        self._dims = tuple(dims)
+        self._coords = {dim: list(model.coords[dim]) for dim in dims if model.coords.get(dim)}
+        self._start()
+
+    def _start(self) -> None:
+        self.number = 0
+        self._inclusion = self._mean = self._squares = None
+        self._seen: dict[int, int] = {}
+        self._kept: dict[int, list[NDArray[np.float64]]] = {}
+
+    def __call__(self, trace, draw):
+        """Take in a draw."""
+        if draw.draw_idx == 0 and draw.chain in self._seen:
+            # The first draw of another run.
+            self._start()
+        position = self._seen.setdefault(draw.chain, 0)
+        if draw.tuning:
+            return
+        state = self._decomposition.state.read(draw.point)
+        weights = self._decomposition.weights.read(draw.point)
+        self._add(state, weights)
+        if self.every is not None and position % self.every == 0:
+            self._kept.setdefault(draw.chain, []).append(weights.copy())
+        self._seen[draw.chain] = position + 1
+
+    def _add(self, state: NDArray[np.int64], weights: NDArray[np.float64]) -> None:
+        active = np.flatnonzero(state == 1)
+        chosen = np.zeros(weights.shape)
+        chosen[active] = weights[active]
+        if self._decomposition.regression().shared:
+            chosen[np.ix_(active, active)] = np.eye(active.size)
+        if self._mean is None:
+            self._inclusion = np.zeros(state.size)
+            self._mean, self._squares = np.zeros(weights.shape), np.zeros(weights.shape)
+        # Welford's updates, whose sums of squares do not cancel.
+        self.number += 1
+        self._inclusion += (state - self._inclusion) / self.number
+        chosen -= self._mean
+        self._mean += chosen / self.number
+        self._squares += (1 - 1 / self.number) * chosen**2
+
+    @property
+    def inclusion(self) -> xr.DataArray:
+        """Share of the draws in which each column is chosen."""
+        self._require_draws()
+        return self._labelled(self._inclusion, self._dims[:1])
+
+    @property
+    def W(self) -> xr.DataArray:
+        """Mean of the weights over all draws, zeros where a column is not chosen, (basis, column).
+
+        In each draw the weights of a chosen column of A are those of the identity.
+        """
+        self._require_draws()
+        return self._labelled(self._mean, self._dims)
+
+    @property
+    def W_sd(self) -> xr.DataArray:
+        """Standard deviation of the same."""
+        self._require_draws()
+        return self._labelled(np.sqrt(self._squares / self.number), self._dims)
+
+    def reconstruction(self, A: Any) -> NDArray[np.float64]:
+        """Mean of C·W over all draws: the product is linear in W, so this is B times its mean.
+
+        Parameters
+        ----------
+        A : array_like, pandas.DataFrame, xarray.DataArray or CompressedMatrix
+            The columns that were chosen from: the matrix, or the pool if there was one.
+        """
+        candidates = read_matrix(A, "A").values
+        if candidates.shape[1] != self.W.shape[0]:
+            raise ValueError(
+                f"A has {candidates.shape[1]} columns, there are {self.W.shape[0]} to choose from."
+            )
+        return candidates @ self.W.values
+
+    def thinned(self, idata: Any) -> Any:
+        """Return every k-th draw with its Y, in the form of `idata`.
+
+        Everything that takes draws takes these: `bid.decompose`, `bid.log_likelihood`, ….
+
+        Parameters
+        ----------
+        idata : arviz.InferenceData or xarray.DataTree
+            What `pm.sample` returned for this run.
+        """
+        if self.every is None:
+            raise ValueError("No Y was kept; use RunningMeans(every=…).")
+        self._require_draws()
+        posterior = read_posterior(idata)
+        chains = [int(chain) for chain in posterior["chain"].values]
+        unknown = [chain for chain in chains if chain not in self._kept]
+        if unknown or posterior.sizes["draw"] > min(self._seen[chain] for chain in chains):
+            raise ValueError("idata is that of another run: it has draws that were not seen.")
+        every = {"draw": slice(None, None, self.every)}
+        few = posterior.isel(every)
+        length = few.sizes["draw"]
+        weights = np.stack([np.stack(self._kept[chain][:length]) for chain in chains])
+        name = self._decomposition.roles.weights.name
+        kept = {name: (("chain", "draw", *self._dims), weights)}
+        groups = {"posterior": few.assign(kept).assign_coords(self._coords)}
+        statistics = read_group(idata, "sample_stats")
+        if statistics is not None:
+            groups["sample_stats"] = statistics.isel(every)
+        for group in ("observed_data", "constant_data"):
+            values = read_group(idata, group)
+            if values is not None:
+                groups[group] = values
+        if isinstance(idata, xr.DataTree):
+            return xr.DataTree.from_dict(groups)
+        return az.InferenceData(**groups)
+
+    def _labelled(self, values, dims) -> xr.DataArray:
+        coords = {dim: self._coords[dim] for dim in dims if dim in self._coords}
+        return xr.DataArray(values, dims=dims, coords=coords)
+
+    def _require_draws(self) -> None:
+        if self.number == 0:
+            raise ValueError("No draws were seen yet: pass this to pm.sample by `callback=`.")
