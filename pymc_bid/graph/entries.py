@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pymc.model import Model
 from pytensor.graph.basic import Variable
-from pytensor.tensor.subtensor import AdvancedSubtensor, AdvancedSubtensor1, Subtensor
+from pytensor.tensor.subtensor import AdvancedSubtensor, Subtensor
 
 from pymc_bid.graph.structure import as_function, random_variables_in
 
@@ -15,7 +15,7 @@ def indexed_matrix(vector: Variable, model: Model) -> Variable | None:
     The entries may be chosen by numbers, by a mask, or by data containers of either.
     """
     node = vector.owner
-    if node is None or not isinstance(node.op, AdvancedSubtensor | AdvancedSubtensor1 | Subtensor):
+    if node is None or not isinstance(node.op, AdvancedSubtensor | Subtensor):
         return None
     matrix, *indices = node.inputs
     if matrix.ndim != 2 or random_variables_in(indices, model):

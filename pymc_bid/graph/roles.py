@@ -1,6 +1,7 @@
 """Which variables of a PyMC model play which part in an interpolative decomposition."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pytensor.tensor as pt
@@ -175,7 +176,7 @@ class PoolReader:
     """Reads the pool B off the mean of a likelihood; call it again when the data have changed."""
 
     roles: Roles
-    mean: object
+    mean: Any
 
     def shape(self) -> tuple[int, int]:
         """Rows and columns of the mean."""
