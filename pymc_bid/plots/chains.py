@@ -42,7 +42,7 @@ def plot_size(
     for chain, values in enumerate(size):
         over.plot(values, drawstyle="steps-mid", linewidth=0.8, label=f"chain {chain}")
     over.set(xlabel="draw", ylabel="number of columns K")
-    over.yaxis.get_major_locator().set_params(integer=True)
+    over.yaxis.get_major_locator().set_params(integer=True, min_n_ticks=1)
     values, counts = np.unique(size, return_counts=True)
     distribution.barh(values, counts / counts.sum(), height=0.8, color="0.6")
     distribution.set(xlabel="probability", ylim=(values[0] - 0.9, values[-1] + 0.9))

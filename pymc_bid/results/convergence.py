@@ -158,7 +158,7 @@ def judge(quantities, states, numbers, labels, name) -> Convergence:
             reasons.append(f"R-hat of {where} is up to {worst:.3f}; it should be below 1.01.")
             bad = True
         if least < ESS_PER_CHAIN * chains:
-            where = known["ess"].idxmin()
+            where = str(known["ess"].idxmin())
             reasons.append(
                 f"ESS of {where} is {least:.0f}; it should be {ESS_PER_CHAIN * chains} or more: "
                 "take more draws."

@@ -65,6 +65,7 @@ class StateStep(DecompositionStep):
 
     _state_class = StateStepState
     fixed_size: ClassVar[bool]
+    shown: ClassVar = {"K": ("K", "d")}
 
     def __init__(
         self, vars, *, scheme="collapsed", warm_up=True, moves=(), model=None, **arguments
