@@ -6,7 +6,8 @@ Run from the repository's root, with the paper's data in the folder that PYMC_BI
 
 A tenth of the observed entries is hidden, five times. The model with the identity is fitted with
 `missing="mask"`, and `bid.impute` predicts the hidden entries. Next to it: the means of the
-columns, and scipy's interpolative decomposition, with as many columns, of the matrix filled with them.
+columns, and scipy's interpolative decomposition, with as many columns, of the matrix filled with
+them.
 Coverage is that of 95 % intervals; errors are root mean squares over the hidden entries.
 """
 
