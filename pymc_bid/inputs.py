@@ -58,7 +58,7 @@ def read_matrix(data: Any, name: str, missing: str | None = None) -> Matrix:
             _flat(data.indexes[dim]) if dim in data.indexes else None for dim in data.dims
         )
     if isinstance(data, np.ma.MaskedArray):
-        data = data.astype(np.float64).filled(np.nan)
+        data = np.ma.filled(data.astype(np.float64), np.nan)
     array = np.asarray(data)
     if array.ndim != 2:
         raise ValueError(f"{name} must be a matrix, but has {array.ndim} dimensions.")

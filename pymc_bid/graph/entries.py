@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pymc.model import Model
 from pytensor.graph.basic import Variable
-from pytensor.tensor.subtensor import AdvancedSubtensor, AdvancedSubtensor1, Subtensor
+from pytensor.tensor.subtensor import AdvancedSubtensor, Subtensor
 
 from pymc_bid.graph.structure import as_function, random_variables_in
 
@@ -15,7 +15,7 @@ def indexed_matrix(vector: Variable, model: Model) -> Variable | None:
     The entries may be chosen by numbers, by a mask, or by data containers of either.
     """
     node = vector.owner
-    if node is None or not isinstance(node.op, AdvancedSubtensor | AdvancedSubtensor1 | Subtensor):
+    if node is None or not isinstance(node.op, AdvancedSubtensor | Subtensor):
         return None
     matrix, *indices = node.inputs
     if matrix.ndim != 2 or random_variables_in(indices, model):
@@ -33,16 +33,17 @@ class ObservedEntries:
     def row_weights(self, shape: tuple[int, int]) -> NDArray[np.float64]:
         """1.0 for each entry that is observed, 0.0 for each that is not."""
         weights = np.zeros(shape)
-        weights.flat[self._places(shape)] = 1.0
+        weights.flat[self.places(shape)] = 1.0
         return weights
 
     def put_back(self, values: NDArray, shape: tuple[int, int]) -> NDArray[np.float64]:
         """Return the matrix, zero where there is no entry."""
         matrix = np.zeros(shape)
-        matrix.flat[self._places(shape)] = values
+        matrix.flat[self.places(shape)] = values
         return matrix
 
-    def _places(self, shape: tuple[int, int]) -> NDArray[np.int64]:
+    def places(self, shape: tuple[int, int]) -> NDArray[np.int64]:
+        """Return where the entries are in the flattened matrix."""
         numbers = np.arange(np.prod(shape), dtype=np.float64).reshape(shape)
         places = self._pick(numbers)[0].astype(np.int64)
         if np.unique(places).size != places.size:

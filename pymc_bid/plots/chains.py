@@ -8,7 +8,7 @@ import pandas as pd
 from pymc_bid.plots.layout import make_axes
 from pymc_bid.results.autocorrelation import autocorrelation
 from pymc_bid.results.decomposition import InterpolativeDecomposition
-from pymc_bid.results.draws import read_group, read_posterior, read_state
+from pymc_bid.results.draws import read_error, read_posterior, read_state
 
 
 def plot_size(
@@ -32,6 +32,10 @@ def plot_size(
     Returns
     -------
     array of matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> over_draws, distribution = bid.plot_size(idata)
     """
     if isinstance(source, InterpolativeDecomposition):
         size = source.data["K"].values
@@ -42,7 +46,7 @@ def plot_size(
     for chain, values in enumerate(size):
         over.plot(values, drawstyle="steps-mid", linewidth=0.8, label=f"chain {chain}")
     over.set(xlabel="draw", ylabel="number of columns K")
-    over.yaxis.get_major_locator().set_params(integer=True)
+    over.yaxis.get_major_locator().set_params(integer=True, min_n_ticks=1)
     values, counts = np.unique(size, return_counts=True)
     distribution.barh(values, counts / counts.sum(), height=0.8, color="0.6")
     distribution.set(xlabel="probability", ylim=(values[0] - 0.9, values[-1] + 0.9))
@@ -65,6 +69,10 @@ def plot_error(source: Any, *, ax: Any = None, figsize: tuple[float, float] = (1
     Returns
     -------
     matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> ax = bid.plot_error(result)
     """
     if isinstance(source, InterpolativeDecomposition):
         before, after = source.error_before.values, source.error_after.values
@@ -72,10 +80,13 @@ def plot_error(source: Any, *, ax: Any = None, figsize: tuple[float, float] = (1
         if not source.data.attrs["identity"] and not np.isnan(after).any():
             lines = {"before": before, "after": after}
     else:
-        statistics = read_group(source, "sample_stats")
-        if statistics is None or "bid_mse" not in statistics:
-            raise ValueError("There is no bid_mse in sample_stats; pass what decompose returned.")
-        lines = {"before": np.asarray(statistics["bid_mse"].transpose("chain", "draw"))}
+        error = read_error(source)
+        if error is None:
+            raise ValueError(
+                "There is no bid_mse of one decomposition in sample_stats; pass what decompose "
+                "returned."
+            )
+        lines = {"before": error}
     (ax,) = make_axes(ax, 1, figsize)
     for name, values in lines.items():
         for chain, series in enumerate(values):
@@ -116,6 +127,10 @@ def plot_autocorrelation(
     Returns
     -------
     matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> ax = bid.plot_autocorrelation(idata, basis=result.columns, lags=10)
     """
     if isinstance(source, pd.Series):
         found = source

@@ -29,6 +29,13 @@ class InterpolativeDecomposition:
     """A ≈ C·W with a few columns of A, and how sure one can be of it. Made by `bid.decompose`.
 
     Everything is in one `xarray.Dataset`, `to_xarray()`; what is asked for most has a name below.
+
+    Examples
+    --------
+    >>> result.C.shape, result.W.shape
+    ((30, 2), (2, 6))
+    >>> result.reconstruct().shape
+    (30, 6)
     """
 
     data: xr.Dataset
@@ -217,7 +224,6 @@ class InterpolativeDecomposition:
                 raise ValueError(f"new_rows lacks the chosen columns {', '.join(missing)}.")
             places = [known.get_indexer_for([name])[0] for name in map(str, self.columns)]
             new_rows = new_rows.iloc[:, places]
-            positions = np.arange(len(places))
         else:
             number = np.shape(new_rows)[-1] if np.ndim(new_rows) == 2 else None
             if number != labels.size:
@@ -225,12 +231,12 @@ class InterpolativeDecomposition:
                     f"new_rows must be a matrix with the {labels.size} columns of the data, its "
                     f"shape is {np.shape(new_rows)}. A DataFrame may have the chosen columns alone."
                 )
-            new_rows, positions = np.asarray(new_rows)[:, self.positions], slice(None)
+            new_rows = np.asarray(new_rows)[:, self.positions]
         if not self.columns:
             return np.empty((len(new_rows), 0)), np.arange(len(new_rows))
         matrix = read_matrix(new_rows, "new_rows")
         rows = np.arange(len(matrix.values)) if matrix.rows is None else matrix.rows
-        return matrix.values[:, positions], rows
+        return matrix.values, rows
 
     def __repr__(self):
         attributes, data = self.data.attrs, self.data

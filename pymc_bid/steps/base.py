@@ -13,6 +13,8 @@ from pymc.step_methods.compound import (
 from pymc.util import get_random_generator, get_value_vars_from_user_vars
 from pytensor.graph.basic import Variable
 from pytensor.tensor.random.basic import BernoulliRV
+from rich.progress import TextColumn
+from rich.table import Column
 
 from pymc_bid.graph.decomposition import (
     Decomposition,
@@ -20,6 +22,7 @@ from pymc_bid.graph.decomposition import (
     find_decompositions,
     models_of,
 )
+from pymc_bid.steps.interrupts import finish_before_interrupt
 
 
 class DecompositionStep(BlockedStep):
@@ -125,6 +128,8 @@ class DecompositionStep(BlockedStep):
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
+        if "step" in vars(cls):
+            cls.step = finish_before_interrupt(cls.step)
         cls.stats_dtypes_shapes = {
             f"bid_{name}": (dtype, []) for name, dtype in cls.statistics.items()
         }
@@ -132,9 +137,27 @@ class DecompositionStep(BlockedStep):
     statistics: ClassVar[dict[str, type]] = {}
     """Names (less the prefix) and types of what the step reports in `sample_stats`."""
 
+    shown: ClassVar[dict[str, tuple[str, str]]] = {}
+    """Statistics that PyMC's progress bar shows for each chain: their headings and formats."""
+
     def report(self, **statistics) -> list[dict]:
         """Statistics in the form that PyMC records them."""
         return [{f"bid_{name}": value for name, value in statistics.items()}]
+
+    @classmethod
+    def _progressbar_config(cls, n_chains=1):
+        columns = [
+            TextColumn(f"{{task.fields[bid_{name}]:{form}}}", table_column=Column(heading, ratio=1))
+            for name, (heading, form) in cls.shown.items()
+        ]
+        return columns, {f"bid_{name}": [0] * n_chains for name in cls.shown}
+
+    @classmethod
+    def _make_progressbar_update_functions(cls):
+        def update(statistics):
+            return {f"bid_{name}": statistics[f"bid_{name}"] for name in cls.shown}
+
+        return (update,)
 
 
 def active_columns(state: np.ndarray) -> np.ndarray:

@@ -10,7 +10,7 @@ from pymc.sampling.mcmc import assign_step_methods
 from pymc.step_methods import STEP_METHODS
 
 import pymc_bid as bid
-from pymc_bid.steps.assignment import register_steps
+from pymc_bid.registration import STEPS, register_steps
 from tests.steps.cases import handwritten, small_data
 
 
@@ -66,7 +66,7 @@ def test_other_variables_get_the_samplers_of_pymc():
     model = mixed_model()
     with model:
         assert assigned(model) == {
-            "p": "NUTS",
+            "p": "InclusionStep",
             "r": "FlipStep",
             "spread": "NUTS",
             "sigma": "NUTS",
@@ -117,7 +117,12 @@ def test_plain_models_are_sampled_as_if_the_package_were_not_imported():
 
 def test_registering_twice_enters_the_steps_once():
     register_steps()
-    assert STEP_METHODS.count(bid.FlipStep) == 1
+    names = [method.name for method in STEP_METHODS]
+    assert [names.count(getattr(bid, step).name) for step in STEPS] == [1] * len(STEPS)
+
+
+def test_the_registered_names_are_those_of_the_steps():
+    assert {step: getattr(bid, step).name for step in STEPS} == STEPS
 
 
 def test_options_reach_the_assigned_steps():

@@ -1,0 +1,1 @@
+"""The command `pymc-bid`: from a file to a decomposition, without writing Python."""

@@ -1,0 +1,116 @@
+"""What can be typed after `pymc-bid`. Imports nothing that is slow, so that --help is not."""
+
+import argparse
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+WHY_IDENTITY = (
+    "By default chosen columns have a density of their own (identity=True), because only then does "
+    "the number of columns mean something. In the paper's model a chosen column explains itself, "
+    "so that every one more is rewarded with a perfect fit."
+)
+EXIT_CODES = """\
+exit codes:
+  0    done
+  2    the command or the file can't be used; the reason is on stderr, in one line
+  3    done and written, but the chains do not agree: draw more, or see the verdict
+  130  interrupted by Ctrl-C; what was drawn until then was kept and written
+"""
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """Return the parser of the whole command."""
+    parser = argparse.ArgumentParser(
+        prog="pymc-bid",
+        description="Bayesian interpolative decomposition: which few columns explain all the "
+        "others, how many they are, and how sure one can be.",
+    )
+    parser.add_argument("--version", action="version", version=f"pymc-bid {_version()}")
+    commands = parser.add_subparsers(dest="command", metavar="command", required=True)
+    fit = commands.add_parser(
+        "fit",
+        help="decompose the matrix in a file",
+        description="Decompose the matrix in a file: CSV, TSV, Parquet, NPY or zarr. Without a "
+        f"file, a planted example whose answer is known. {WHY_IDENTITY}",
+        epilog=EXIT_CODES,
+        formatter_class=_Formatter,
+    )
+    _add_fit_arguments(fit)
+    return parser
+
+
+def _add_fit_arguments(fit: argparse.ArgumentParser) -> None:
+    fit.add_argument(
+        "file",
+        nargs="?",
+        type=Path,
+        help="one column of the matrix in each column; a first column of text names the rows",
+    )
+    data = fit.add_argument_group("data")
+    data.add_argument(
+        "--drop", nargs="+", default=[], metavar="NAME", help="columns to leave out, by name"
+    )
+    data.add_argument(
+        "--scale",
+        choices=("columns", "matrix", "none"),
+        default="columns",
+        help="standardise each column, the matrix as a whole, or nothing; the priors are meant for "
+        "entries of about unit size (default: columns)",
+    )
+    model = fit.add_argument_group("model")
+    model.add_argument(
+        "--k", type=int, metavar="N", help="number of columns to choose (default: the data say)"
+    )
+    model.add_argument(
+        "--model",
+        choices=("gbt", "gbtn"),
+        default="gbt",
+        help="prior of the weights: truncated normal, or hierarchical (default: gbt)",
+    )
+    model.add_argument(
+        "--paper", action="store_true", help="the paper's model: identity=False, see above"
+    )
+    sampling = fit.add_argument_group("sampling")
+    sampling.add_argument("--chains", type=_count, default=4, metavar="N", help="default: 4")
+    sampling.add_argument(
+        "--cores", type=_count, metavar="N", help="default: as many as chains, up to the machine's"
+    )
+    sampling.add_argument(
+        "--draws", type=_count, default=1000, metavar="N", help="for each chain (default: 1000)"
+    )
+    sampling.add_argument(
+        "--tune", type=_count, default=1000, metavar="N", help="before them (default: 1000)"
+    )
+    sampling.add_argument("--seed", type=int, metavar="N", help="the same seed, the same draws")
+    output = fit.add_argument_group("output")
+    output.add_argument(
+        "--out", type=Path, metavar="RESULT.nc", help="write the decomposition to this netCDF file"
+    )
+    output.add_argument(
+        "--report", type=Path, metavar="REPORT.html", help="write one page with pictures"
+    )
+    output.add_argument("--json", action="store_true", help="print JSON in place of a table")
+    output.add_argument("--quiet", action="store_true", help="no progress bars, no messages")
+
+
+class _Formatter(argparse.RawDescriptionHelpFormatter):
+    """Fills the description as usual, and leaves the table of exit codes alone."""
+
+    def _fill_text(self, text, width, indent):
+        if text == EXIT_CODES:
+            return super()._fill_text(text, width, indent)
+        return argparse.HelpFormatter._fill_text(self, text, width, indent)
+
+
+def _count(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"must be 1 or more, got {text}")
+    return number
+
+
+def _version() -> str:
+    try:
+        return version("pymc-bid")
+    except PackageNotFoundError:
+        return "(not installed)"

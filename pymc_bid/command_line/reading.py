@@ -1,0 +1,193 @@
+"""Reading a matrix from a file, with every way that can go wrong said in one line."""
+
+import csv
+import os
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from pymc_bid.command_line.problems import Problem
+from pymc_bid.memory import free_memory
+
+ENDINGS = ".csv, .tsv, .parquet, .npy, .zarr"
+WORKING_COPIES = 4
+"""How many times the size of the matrix has to fit into memory."""
+
+
+def read_file(path: Path) -> pd.DataFrame:
+    """Return the numbers in a file with the names of their rows and columns.
+
+    Raises
+    ------
+    Problem
+        If there are none, or if they can't be used.
+    """
+    ending = path.suffix.lower()
+    reader = READERS.get(ending)
+    if reader is None:
+        raise Problem(f"{path}: unknown ending {ending!r}; it must be one of {ENDINGS}.")
+    _check_access(path, folder_allowed=ending == ".zarr")
+    try:
+        table = reader(path)
+    except (Problem, KeyboardInterrupt):
+        raise
+    except MemoryError:
+        raise Problem(
+            f"{path}: not enough memory to read it; keep fewer rows or columns."
+        ) from None
+    except UnicodeDecodeError:
+        raise Problem(f"{path}: not a text file in UTF-8; save it as UTF-8.") from None
+    # Readers raise errors of their own kinds for damaged files.
+    except Exception as error:
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise Problem(f"{path}: can't be read as {ending[1:]}: {reason}") from None
+    return table
+
+
+def _check_access(path: Path, folder_allowed: bool) -> None:
+    try:
+        if path.is_dir():
+            if not folder_allowed:
+                raise Problem(f"{path}: a folder, not a file.")
+            os.listdir(path)
+            return
+        with path.open("rb") as stream:
+            if not stream.read(1):
+                raise Problem(f"{path}: the file is empty.")
+    except FileNotFoundError:
+        raise Problem(f"{path}: no such file.") from None
+    except PermissionError:
+        raise Problem(f"{path}: no permission to read it; change that (chmod +r) first.") from None
+    except OSError as error:
+        raise Problem(f"{path}: {error.strerror or error}.") from None
+
+
+def _read_text(path: Path) -> pd.DataFrame:
+    # Numbers take about as many letters as bytes in memory.
+    check_memory(path, path.stat().st_size)
+    with path.open(newline="", encoding="utf-8-sig") as stream:
+        first = stream.readline()
+    separator = _separator(first, "," if path.suffix.lower() == ".csv" else "\t")
+    names = next(csv.reader([first], delimiter=separator), [])
+    options: dict = {"sep": separator, "encoding": "utf-8-sig", "skipinitialspace": True}
+    if names and all(_is_number(name) for name in names):
+        options["header"] = None
+    try:
+        table = pd.read_csv(path, **options, index_col=False, on_bad_lines="error")
+        if separator == ";" and _text_columns(table):
+            table = pd.read_csv(path, **options, decimal=",", index_col=False)
+    except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:
+        ragged = _ragged_line(path, separator)
+        raise Problem(f"{path}: {ragged}" if ragged else f"{path}: {error}") from None
+    # Short lines are filled up silently.
+    if table.shape[1] and table.iloc[:, -1].isna().any():
+        ragged = _ragged_line(path, separator)
+        if ragged:
+            raise Problem(f"{path}: {ragged}")
+    if "header" in options:
+        table.columns = [f"column {number}" for number in range(table.shape[1])]
+    return table
+
+
+def _separator(line: str, usual: str) -> str:
+    counts = {mark: line.count(mark) for mark in (usual, ",", ";", "\t", "|")}
+    return max(counts, key=lambda mark: counts[mark])
+
+
+def _ragged_line(path: Path, separator: str) -> str | None:
+    """Say which line has another number of fields than the first, None if there is none."""
+    with path.open(newline="", encoding="utf-8-sig") as stream:
+        lines = csv.reader(stream, delimiter=separator)
+        expected = len(next(lines, []))
+        for fields in lines:
+            if fields and len(fields) != expected:
+                return (
+                    f"line {lines.line_num} has {len(fields)} fields, the first line has "
+                    f"{expected}; every line must have as many."
+                )
+    return None
+
+
+def _read_parquet(path: Path) -> pd.DataFrame:
+    try:
+        import pyarrow.parquet
+    except ImportError:
+        raise Problem("Parquet files need pyarrow: python -m pip install pyarrow") from None
+    described = pyarrow.parquet.ParquetFile(path).metadata
+    check_memory(path, described.num_rows * described.num_columns * 8)
+    return pd.read_parquet(path)
+
+
+def _read_npy(path: Path) -> pd.DataFrame:
+    try:
+        stored = np.load(path, mmap_mode="r", allow_pickle=False)
+    except ValueError as error:
+        if "pickle" not in str(error) and "object" not in str(error).lower():
+            raise
+        raise Problem(
+            f"{path}: holds pickled Python objects, which are not read because they may run code; "
+            "save an array of numbers by np.save(..., allow_pickle=False)."
+        ) from None
+    return _from_array(path, stored)
+
+
+def _read_zarr(path: Path) -> pd.DataFrame:
+    try:
+        import zarr
+    except ImportError:
+        raise Problem('zarr files need zarr: python -m pip install "pymc-bid[dask]"') from None
+    stored = zarr.open(str(path), mode="r")
+    if not hasattr(stored, "shape"):
+        matrices = [name for name, array in stored.arrays() if array.ndim == 2]
+        if len(matrices) != 1:
+            raise Problem(
+                f"{path}: holds {len(matrices)} matrices; pass the folder of one of them"
+                + (f": {', '.join(matrices[:5])}." if matrices else ".")
+            )
+        stored = stored[matrices[0]]
+    return _from_array(path, stored)
+
+
+def _from_array(path: Path, stored) -> pd.DataFrame:
+    if len(stored.shape) != 2:
+        raise Problem(f"{path}: must be a matrix, but has {len(stored.shape)} dimensions.")
+    if stored.dtype.kind not in "biuf":
+        raise Problem(f"{path}: must hold real numbers, but its type is {stored.dtype}.")
+    check_memory(path, int(np.prod(stored.shape, dtype=float)) * 8)
+    values = np.asarray(stored[:], dtype=np.float64)
+    return pd.DataFrame(values, columns=[f"column {n}" for n in range(values.shape[1])])
+
+
+READERS = {
+    ".csv": _read_text,
+    ".tsv": _read_text,
+    ".tab": _read_text,
+    ".parquet": _read_parquet,
+    ".pq": _read_parquet,
+    ".npy": _read_npy,
+    ".zarr": _read_zarr,
+}
+
+
+def check_memory(path: Path, size: int) -> None:
+    """Raise a Problem if a matrix of `size` bytes does not fit into memory several times."""
+    available = free_memory()
+    if available is not None and size * WORKING_COPIES > available:
+        raise Problem(
+            f"{path}: about {size / 1e9:.1f} GB, of which {WORKING_COPIES} copies are needed while "
+            f"{available / 1e9:.1f} GB of memory are free; keep fewer rows (a random tenth of them "
+            "often says which columns) or fewer columns."
+        )
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _text_columns(table: pd.DataFrame) -> list:
+    return [name for name in table.columns if not pd.api.types.is_numeric_dtype(table[name])]

@@ -1,0 +1,123 @@
+"""What the terminal shows when a run has ended."""
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from rich.console import Console
+from rich.table import Table
+
+from pymc_bid.plots.inclusion import WORTH_A_NAME
+
+if TYPE_CHECKING:
+    from pymc_bid.command_line.fit import Outcome
+
+LONGEST_TABLE = 30
+
+
+def columns_to_show(outcome: "Outcome") -> pd.DataFrame:
+    """Return the inclusion table with what is worth showing, the most probable first."""
+    table = outcome.result.inclusion
+    chosen = np.isin(np.arange(len(table)), outcome.result.positions)
+    table = table.assign(chosen=chosen).sort_values(
+        ["inclusion", "chosen"], ascending=False, kind="stable"
+    )
+    return table[(table["inclusion"] >= WORTH_A_NAME) | table["chosen"]]
+
+
+def headline(outcome: "Outcome") -> str:
+    """Return one sentence that says what was found."""
+    result = outcome.result
+    size = result.size
+    number, of = len(result.columns), result.data.sizes["basis"]
+    probable = f"K = {size.idxmax()} with probability {size.max():.2f}"
+    if outcome.options.k is not None:
+        return f"The {number} of {of} columns that explain the others best."
+    return f"{number} of {of} columns explain the others ({probable})."
+
+
+def print_summary(outcome: "Outcome") -> None:
+    """Print a table of the columns, the error and the verdict."""
+    console = Console()
+    result, options = outcome.result, outcome.options
+    shown = columns_to_show(outcome)
+    console.print(f"[bold]{headline(outcome)}[/bold]", highlight=False)
+    table = Table(title=None, show_edge=False, pad_edge=False)
+    table.add_column("column")
+    for heading in ("probability", "± MCSE", "chosen"):
+        table.add_column(heading, justify="right")
+    if outcome.planted is not None:
+        table.add_column("planted", justify="right")
+    for name, row in shown.head(LONGEST_TABLE).iterrows():
+        error = "" if np.isnan(row["mcse"]) else f"{row['mcse']:.3f}"
+        cells = [str(name), f"{row['inclusion']:.3f}", error, "yes" if row["chosen"] else ""]
+        if outcome.planted is not None:
+            cells.append("yes" if name in outcome.planted else "")
+        table.add_row(*cells, style="bold" if row["chosen"] else "")
+    console.print(table)
+    lines = []
+    if len(shown) > LONGEST_TABLE:
+        lines.append(f"{len(shown) - LONGEST_TABLE} more columns have 0.05 or more.")
+    groups = result.groups
+    if len(groups):
+        some = "; ".join("/".join(map(str, members)) for members in groups["columns"].iloc[:4])
+        lines.append(f"interchangeable: {some}")
+    lines.append(f"mean squared error of C·W: {result.mse:.4g} ({_units(options.scale)})")
+    lines.append(str(outcome.verdict))
+    if outcome.interrupted:
+        lines.append(f"interrupted; {_drawn(outcome)} were kept.")
+    lines += [f"{name}: {path}" for name, path in written(outcome).items()]
+    console.print("\n".join(lines), highlight=False, markup=False)
+
+
+def print_json(outcome: "Outcome") -> None:
+    """Print everything that the table shows, and more, as JSON."""
+    print(json.dumps(as_dictionary(outcome), indent=2, allow_nan=False, ensure_ascii=False))
+
+
+def as_dictionary(outcome: "Outcome") -> dict[str, Any]:
+    """Return the outcome in types that JSON has."""
+    result, options, verdict = outcome.result, outcome.options, outcome.verdict
+    sizes = outcome.idata["posterior"].sizes
+    return {
+        "source": outcome.source,
+        "rows": result.data.sizes["row"],
+        "columns": result.data.sizes["column"],
+        "model": options.model,
+        "identity": not options.paper,
+        "scale": options.scale,
+        "seed": options.seed,
+        "chains": sizes["chain"],
+        "draws": sizes["draw"],
+        "interrupted": outcome.interrupted,
+        "chosen": [str(name) for name in result.columns],
+        "planted": outcome.planted,
+        "number_of_columns": {str(k): float(p) for k, p in result.size.items()},
+        "inclusion": {str(name): float(p) for name, p in result.inclusion["inclusion"].items()},
+        "interchangeable": [list(map(str, members)) for members in result.groups["columns"]],
+        "mean_squared_error": result.mse,
+        "converged": verdict.converged,
+        "verdict": list(verdict.reasons),
+        "written": written(outcome),
+    }
+
+
+def written(outcome: "Outcome") -> dict[str, str]:
+    """Return the files that were written."""
+    options = outcome.options
+    files = {"result": options.out, "report": options.report}
+    return {name: str(path) for name, path in files.items() if path is not None}
+
+
+def _drawn(outcome: "Outcome") -> str:
+    sizes = outcome.idata["posterior"].sizes
+    return f"{sizes['chain']} chains of {sizes['draw']} draws"
+
+
+def _units(scale: str) -> str:
+    return {
+        "columns": "each column standardised",
+        "matrix": "matrix standardised",
+        "none": "in the units of the data",
+    }[scale]

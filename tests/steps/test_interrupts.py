@@ -1,0 +1,48 @@
+"""An interrupt waits for the step to end: it must not reach compiled code."""
+
+import signal
+
+import pytest
+
+import pymc_bid as bid
+from pymc_bid.steps.interrupts import finish_before_interrupt
+from tests.steps.cases import small_data
+
+
+def test_the_interrupt_comes_after_the_work_and_the_handler_is_put_back():
+    handler, ended = signal.getsignal(signal.SIGINT), []
+
+    @finish_before_interrupt
+    def work():
+        signal.raise_signal(signal.SIGINT)
+        ended.append(True)
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
+    assert ended == [True]
+    assert signal.getsignal(signal.SIGINT) is handler
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs timers")
+def test_interrupts_at_any_moment_leave_the_interpreter_alive():
+    model = bid.gbt(small_data()[0])
+    with model:
+        steps = [bid.FlipStep([model["r"]]), bid.WeightStep([model["Y"]])]
+    point = model.initial_point()
+    for step in steps:
+        point, _ = step.step(point)
+        step.tune = False
+    previous = signal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(signal.SIGINT))
+    interrupted = 0
+    try:
+        for trial in range(60):
+            signal.setitimer(signal.ITIMER_REAL, 0.0005 + trial * 1e-5)
+            with pytest.raises(KeyboardInterrupt):
+                while True:
+                    for step in steps:
+                        point, _ = step.step(point)
+            interrupted += 1
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, previous)
+    assert interrupted == 60
