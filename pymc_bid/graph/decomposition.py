@@ -1,5 +1,6 @@
 """An interpolative decomposition found in a PyMC model: its data and its values at a point."""
 
+from operator import is_not
 from typing import NamedTuple
 from weakref import WeakKeyDictionary, WeakSet
 
@@ -38,7 +39,9 @@ class _Watch:
 
     def __init__(self, containers: list[SharedVariable]):
         self._containers = containers
-        self._seen = [container.get_value(borrow=True) for container in containers]
+        # Asked many times in each iteration: `get_value` would take longer than some of the steps.
+        self._places = [container.container.storage for container in containers]
+        self._seen = [place[0] for place in self._places]
 
     def covers(self, other: "_Watch") -> bool:
         """Whether this changes whenever the other one does."""
@@ -46,9 +49,9 @@ class _Watch:
 
     def changed(self) -> bool:
         """Whether there is a new array; asking again says no."""
-        now = [container.get_value(borrow=True) for container in self._containers]
+        now = [place[0] for place in self._places]
         before, self._seen = self._seen, now
-        return any(old is not new for old, new in zip(before, now, strict=True))
+        return any(map(is_not, before, now))
 
 
 class _Errors(NamedTuple):
