@@ -25,7 +25,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--quick", action="store_true", help="few draws and matrices, for a test")
     parser.add_argument("--picture", default="against_scipy.png")
     options = parser.parse_args(arguments)
-    length, matrices, levels = (40, 1, (0.5,)) if options.quick else (300, 6, (0.05, 0.3, 1.0))
+    length, matrices, levels = (40, 1, (0.5,)) if options.quick else (200, 4, (0.05, 0.3, 1.0))
 
     found = {name: np.zeros((len(levels), matrices)) for name in ("scipy", "posterior")}
     error = {name: np.zeros((len(levels), matrices)) for name in ("scipy", "posterior")}
