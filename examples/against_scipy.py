@@ -44,8 +44,8 @@ def main(arguments: list[str] | None = None) -> None:
             f"the posterior {found['posterior'][level].mean():.0%}; error on new rows "
             f"{error['scipy'][level].mean():.3g} and {error['posterior'][level].mean():.3g}"
         )
-    print("To rebuild a matrix with little noise, scipy's columns do as well as any.")
-    print("To know which columns the others are made of, or with noise, they do not.")
+    print("With little noise both rebuild new rows almost exactly: scipy is enough for that.")
+    print("Its columns are not those that the others were made of, and noise makes it worse.")
 
     figure, axes = plt.subplots(1, 2, figsize=(9, 3.4), layout="constrained")
     places = np.arange(len(levels))
