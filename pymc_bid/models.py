@@ -18,6 +18,8 @@ from pymc_bid.inputs import (
     read_real,
 )
 
+NOISE = ("common", "column")
+
 
 def gbt(
     A,
@@ -35,6 +37,7 @@ def gbt(
     alpha_omega=1.0,
     beta_omega=1.0,
     missing=None,
+    noise="common",
 ):
     """Bayesian interpolative decomposition with a truncated normal prior on the weights (GBT).
 
@@ -87,6 +90,8 @@ def gbt(
         any other, the paper's way with standardised data. "mask": nothing; they have no likelihood,
         and where their column interpolates others they are the mean of what is observed in it.
         `pymc_bid.impute` predicts them.
+    noise : {"common", "column"}
+        One noise variance for all columns, or one for each.
 
     Returns
     -------
@@ -104,7 +109,7 @@ def gbt(
     ['r', 'sigma2', 'omega2', 'Y']
     """
     model, lower, upper, shape = _start(
-        A, k, pool, bounds, alpha_sigma, beta_sigma, inclusion, missing
+        A, k, pool, bounds, alpha_sigma, beta_sigma, inclusion, missing, noise
     )
     _add_own_density(model, identity, own_mean, alpha_omega, beta_omega)
     mu, tau = _read(read_real, mu, "mu"), _read(read_positive, tau, "tau")
@@ -131,6 +136,7 @@ def gbtn(
     alpha_omega=1.0,
     beta_omega=1.0,
     missing=None,
+    noise="common",
 ):
     """Bayesian interpolative decomposition with a hierarchical prior on the weights (GBTN).
 
@@ -143,7 +149,7 @@ def gbtn(
     Parameters
     ----------
     A, k, pool, bounds, alpha_sigma, beta_sigma, inclusion, identity, own_mean, alpha_omega, \
-    beta_omega, missing
+    beta_omega, missing, noise
         As for `gbt`.
     mu_mu, tau_mu : float
         Mean and precision of the normal factor of the hyperprior.
@@ -161,7 +167,9 @@ def gbtn(
     >>> [variable.name for variable in model.free_RVs]
     ['r', 'sigma2', 'mu_tau', 'Y']
     """
-    model, lower, upper, _ = _start(A, k, pool, bounds, alpha_sigma, beta_sigma, inclusion, missing)
+    model, lower, upper, _ = _start(
+        A, k, pool, bounds, alpha_sigma, beta_sigma, inclusion, missing, noise
+    )
     _add_own_density(model, identity, own_mean, alpha_omega, beta_omega)
     with model:
         model.add_coord(*_dims(model, "hyperparameter"), ["mu", "tau"])
@@ -178,7 +186,7 @@ def gbtn(
     return _finish(model, mu_tau[..., 0], mu_tau[..., 1], lower, upper)
 
 
-def _start(A, k, pool, bounds, alpha_sigma, beta_sigma, inclusion, missing):
+def _start(A, k, pool, bounds, alpha_sigma, beta_sigma, inclusion, missing, noise):
     """Return a model with data, state vector and noise variance, and what the weights need."""
     target = read_matrix(A, "A", missing)
     candidates = target if pool is None else read_matrix(pool, "pool", missing)
@@ -197,6 +205,8 @@ def _start(A, k, pool, bounds, alpha_sigma, beta_sigma, inclusion, missing):
     if labelled and not np.array_equal(target.rows, candidates.rows):
         raise ValueError("The row labels of pool and A differ; align them first.")
     k = read_count(k, size)
+    if noise not in NOISE:
+        raise ValueError(f"noise must be one of {NOISE}, got {noise!r}.")
     lower, upper = read_bounds(bounds)
     for name, value in (("lower bounds", lower), ("upper bounds", upper)):
         _check_broadcast(name, value, (size, columns))
@@ -229,6 +239,7 @@ def _start(A, k, pool, bounds, alpha_sigma, beta_sigma, inclusion, missing):
             "sigma2",
             alpha=_read(read_positive, alpha_sigma, "alpha_sigma"),
             beta=_read(read_positive, beta_sigma, "beta_sigma"),
+            dims=_dims(model, "column") if noise == "column" else None,
             default_transform=None,
         )
     return model, lower, upper, (size, columns)
@@ -292,8 +303,9 @@ def _finish(model, mean, precision, lower, upper):
             pool = model["pool"] if _has(model, "pool") else model["target"]
             fitted = (pool * model["r"]) @ weights
             if _has(model, OBSERVED):
-                fitted = fitted[model[OBSERVED].nonzero()]
-                pm.Normal("A", mu=fitted, sigma=sigma, observed=model["entries"])
+                places = model[OBSERVED].nonzero()
+                sigma = sigma if model["sigma2"].ndim == 0 else sigma[places[1]]
+                pm.Normal("A", mu=fitted[places], sigma=sigma, observed=model["entries"])
             elif rows is None:
                 pm.Normal("A", mu=fitted, sigma=sigma, **observed)
             else:

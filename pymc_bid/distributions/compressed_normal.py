@@ -22,10 +22,10 @@ def compressed_log_density(value, mean, scale, rows):
 
 
 class CompressedNormalRV(RandomVariable):
-    """Normal entries with one standard deviation, m rows in place of M."""
+    """Normal entries, m rows in place of M."""
 
     name = "compressed_normal"
-    signature = "(m,n),(),()->(m,n)"
+    signature = "(m,n),(s),()->(m,n)"
     dtype = "floatX"
     _print_name = ("CompressedNormal", "\\operatorname{CompressedNormal}")
 
@@ -38,7 +38,7 @@ class CompressedNormalRV(RandomVariable):
         """Draw what is left of the matrix: an orthogonal factor leaves the noise as it is."""
         if size is not None:
             mean = np.broadcast_to(mean, (*size, *mean.shape[-2:]))
-        return rng.normal(mean, np.asarray(sigma)[..., None, None])
+        return rng.normal(mean, np.asarray(sigma)[..., None, :])
 
 
 compressed_normal = CompressedNormalRV()
@@ -51,7 +51,9 @@ def _compile_compressed_normal(op, node):
         drawn = np.empty(mean.shape)
         for row in range(mean.shape[0]):
             for column in range(mean.shape[1]):
-                drawn[row, column] = mean[row, column] + sigma * rng.standard_normal()
+                drawn[row, column] = (
+                    mean[row, column] + sigma[column % sigma.size] * rng.standard_normal()
+                )
         return drawn
 
     # PyTensor keeps compiled functions on disk under this number: raise it when this changes.
@@ -71,7 +73,7 @@ class CompressedNormal(Continuous):
     mu : tensor_like of float, (m, L)
         Qᵀμ; for the models of this package ``(compressed.factor * r) @ Y``.
     sigma : tensor_like of float
-        One standard deviation for all entries.
+        Standard deviation, one number or one for each column.
     rows : tensor_like of int
         Rows M that the matrix had before it was compressed.
 
@@ -93,7 +95,8 @@ class CompressedNormal(Continuous):
     @classmethod
     def dist(cls, mu, sigma, rows, **kwargs):
         """Create the random variable."""
-        mu, sigma = (pt.as_tensor_variable(value).astype("float64") for value in (mu, sigma))
+        mu = pt.as_tensor_variable(mu).astype("float64")
+        sigma = pt.atleast_1d(sigma).astype("float64")
         rows = pt.as_tensor_variable(rows).astype("int64")
         return super().dist([mu, sigma, rows], **kwargs)
 

@@ -240,12 +240,7 @@ def decomposition_of(variable: Variable, model: Model) -> Decomposition:
         If there is none, naming the variable and what would be needed.
     """
     for decomposition in find_decompositions(model):
-        roles = decomposition.roles
-        own_variance = None if roles.own is None else roles.own.variance
-        if variable in (
-            *(roles.state, roles.weights, roles.noise, roles.hyperparameters),
-            *(roles.inclusion, own_variance),
-        ):
+        if variable in decomposition.roles.variables:
             return decomposition
     observed = [v for v in _descendants(variable, model) if v in model.observed_RVs]
     if not observed:

@@ -33,16 +33,17 @@ class ObservedEntries:
     def row_weights(self, shape: tuple[int, int]) -> NDArray[np.float64]:
         """1.0 for each entry that is observed, 0.0 for each that is not."""
         weights = np.zeros(shape)
-        weights.flat[self._places(shape)] = 1.0
+        weights.flat[self.places(shape)] = 1.0
         return weights
 
     def put_back(self, values: NDArray, shape: tuple[int, int]) -> NDArray[np.float64]:
         """Return the matrix, zero where there is no entry."""
         matrix = np.zeros(shape)
-        matrix.flat[self._places(shape)] = values
+        matrix.flat[self.places(shape)] = values
         return matrix
 
-    def _places(self, shape: tuple[int, int]) -> NDArray[np.int64]:
+    def places(self, shape: tuple[int, int]) -> NDArray[np.int64]:
+        """Return where the entries are in the flattened matrix."""
         numbers = np.arange(np.prod(shape), dtype=np.float64).reshape(shape)
         places = self._pick(numbers)[0].astype(np.int64)
         if np.unique(places).size != places.size:

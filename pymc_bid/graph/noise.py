@@ -10,10 +10,11 @@ from pymc_bid.graph.structure import as_function, is_monomial, random_variables_
 from pymc_bid.graph.values import Entry, Point, Quantities
 
 
-def read_noise(scale: Variable, model: Model) -> Variable | None:
+def read_noise(scale: Variable, entries, model: Model) -> Variable | None:
     """Return σ² if it is an inverse gamma variable, for all targets or one each, and scale c·σ.
 
-    c may be any data: entries with known precision.
+    c may be any data: entries with known precision. `entries` are the `ObservedEntries` if not all
+    are observed.
     """
     parents = random_variables_in([scale], model)
     if len(parents) != 1 or not isinstance(parents[0].owner.op, InvGammaRV):
@@ -27,17 +28,26 @@ def read_noise(scale: Variable, model: Model) -> Variable | None:
     one = evaluate(np.ones(shape, dtype=variance.dtype))[0]
     for seed in range(2):
         values = np.random.default_rng(seed).gamma(2.0, size=shape).astype(variance.dtype)
-        found = evaluate(values)[0]
-        if variance.ndim == 1 and (found.ndim == 0 or found.shape[-1] != shape[0]):
+        found, expected = evaluate(values)[0], np.sqrt(values)
+        if variance.ndim == 1 and entries is not None:
+            expected = expected[columns_of_entries(evaluate, shape[0])]
+        elif variance.ndim == 1 and (found.ndim == 0 or found.shape[-1] != shape[0]):
             return None
-        if not np.allclose(found, one * np.sqrt(values), rtol=1e-12):
+        if not np.allclose(found, one * expected, rtol=1e-12):
             return None
     return variance
 
 
-def check_scale(likelihood: Variable, scale: Variable, model: Model) -> None:
+def columns_of_entries(evaluate, size: int) -> NDArray[np.int64]:
+    """Tell which of `size` variances each entry of a vector has for a factor, by their numbers."""
+    numbers = np.arange(1.0, size + 1)
+    ratio = evaluate(numbers**2)[0] / evaluate(np.ones(size))[0]
+    return np.clip(np.rint(ratio).astype(np.int64) - 1, 0, size - 1)
+
+
+def check_scale(likelihood: Variable, scale: Variable, entries, model: Model) -> None:
     """Raise TypeError unless the scale is a known factor of each entry times one of its target."""
-    if _same_in_all_rows(likelihood, scale):
+    if _same_in_all_rows(likelihood, scale) or read_noise(scale, entries, model) is not None:
         return
     parents = random_variables_in([scale], model)
     if not parents:
@@ -88,6 +98,11 @@ class NoiseValues:
         self.expressions = [scale] if precision is None else [scale, precision]
         self._precision = None if precision is None else Quantities([precision], model)
         self._scale = Quantities([scale], model)
+        self._columns = None
+        if variance is not None and variance.ndim == 1 and likelihood.ndim == 1:
+            evaluate_scale = as_function([variance], [scale])
+            size = int(variance.shape[0].eval())
+            self._columns = lambda: columns_of_entries(evaluate_scale, size)
         self._prior = (
             None
             if variance is None
@@ -120,6 +135,10 @@ class NoiseValues:
                 raise ValueError("The precision of the entries must be finite and not negative.")
             if not np.all(precision == 1.0):
                 weights = np.broadcast_to(precision, shape)
+        if self._columns is not None and not np.array_equal(
+            self._columns(), entries.places(shape) % shape[1]
+        ):
+            raise TypeError("The noise variances are not those of the columns of their entries.")
         if self._unit is not None:
             self._factor = factor = self._unit()
             if not ((factor > 0) & np.isfinite(factor)).all():

@@ -63,6 +63,13 @@ class Roles:
     """Rows of the data, None if they are those of the observed matrix."""
 
     @property
+    def variables(self) -> list[Variable]:
+        """The variables that block updates may draw."""
+        own_variance = None if self.own is None else self.own.variance
+        found = (self.state, self.weights, self.noise, self.hyperparameters, self.inclusion)
+        return [v for v in (*found, own_variance) if v is not None]
+
+    @property
     def binary(self) -> bool:
         """Whether a state vector that is sampled is known to have no values but 0 and 1."""
         return self.state.owner is None or isinstance(self.state.owner.op, BernoulliRV | SubsetRV)
@@ -121,7 +128,7 @@ def read_roles(likelihood: Variable, model: Model) -> Roles:
     if weights not in model.free_RVs:
         raise TypeError(f"{weights.name} is observed; a decomposition needs it to be free.")
     scales = [sides.scale] if sides.own is None else [sides.scale, sides.own.scale]
-    _check_scale(likelihood, scales, (state, weights), model)
+    _check_scale(likelihood, scales, entries, (state, weights), model)
     if sides.precision is not None and random_variables_in([sides.precision], model):
         raise TypeError(f"The precision of {name} is random; a decomposition needs it to be data.")
     return Roles(
@@ -132,7 +139,7 @@ def read_roles(likelihood: Variable, model: Model) -> Roles:
         precision=sides.precision,
         state=state,
         weights=weights,
-        noise=read_noise(sides.scale, model),
+        noise=read_noise(sides.scale, entries, model),
         hyperparameters=_read_hyperparameters(weights, model),
         inclusion=read_inclusion(state, model),
         own=sides.own,
@@ -263,14 +270,14 @@ def _check_untouched(likelihood, state, weights) -> None:
             )
 
 
-def _check_scale(likelihood, scales, forbidden, model) -> None:
+def _check_scale(likelihood, scales, entries, forbidden, model) -> None:
     dependents = [v.name for v in random_variables_in(scales, model) if v in forbidden]
     if dependents:
         raise TypeError(
             f"The scale of {likelihood.name} depends on {', '.join(dependents)}; a decomposition "
             "needs noise that does not."
         )
-    check_scale(likelihood, scales[0], model)
+    check_scale(likelihood, scales[0], entries, model)
 
 
 def _read_hyperparameters(weights: Variable, model: Model) -> Variable | None:

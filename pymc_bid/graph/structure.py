@@ -119,7 +119,7 @@ def is_monomial(expression: Variable, variables: Sequence[Variable]) -> bool:
                 dependent_nodes(node.inputs[1], variables) or node.inputs[1] in variables
             ):
                 return False
-        elif not isinstance(op, _REARRANGING):
+        elif not _rearranges(node, variables):
             return False
     return True
 

@@ -8,7 +8,7 @@ import pandas as pd
 from pymc_bid.plots.layout import make_axes
 from pymc_bid.results.autocorrelation import autocorrelation
 from pymc_bid.results.decomposition import InterpolativeDecomposition
-from pymc_bid.results.draws import read_group, read_posterior, read_state
+from pymc_bid.results.draws import read_error, read_posterior, read_state
 
 
 def plot_size(
@@ -80,10 +80,13 @@ def plot_error(source: Any, *, ax: Any = None, figsize: tuple[float, float] = (1
         if not source.data.attrs["identity"] and not np.isnan(after).any():
             lines = {"before": before, "after": after}
     else:
-        statistics = read_group(source, "sample_stats")
-        if statistics is None or "bid_mse" not in statistics:
-            raise ValueError("There is no bid_mse in sample_stats; pass what decompose returned.")
-        lines = {"before": np.asarray(statistics["bid_mse"].transpose("chain", "draw"))}
+        error = read_error(source)
+        if error is None:
+            raise ValueError(
+                "There is no bid_mse of one decomposition in sample_stats; pass what decompose "
+                "returned."
+            )
+        lines = {"before": error}
     (ax,) = make_axes(ax, 1, figsize)
     for name, values in lines.items():
         for chain, series in enumerate(values):

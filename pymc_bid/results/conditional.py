@@ -28,20 +28,16 @@ def draw_weights_given(
     TypeError
         If the model has other free variables, which would have to be drawn as well.
     """
-    # By likelihood: PyMC 5.28 lists it twice once a posterior predictive was drawn.
-    found = {found.roles.likelihood: found for found in find_decompositions(model)}
+    found = find_decompositions(model)
     if len(found) != 1:
         raise TypeError(
             f"model has {len(found)} decompositions with known block updates; weights given the "
             "columns can be drawn if there is exactly one. docs/models.md says which graphs are."
         )
-    (decomposition,) = found.values()
+    (decomposition,) = found
     roles = decomposition.roles
-    known = [roles.state, roles.weights, roles.noise, roles.hyperparameters]
-    if roles.own is not None:
-        # The chosen columns' own variances say nothing about the weights.
-        known.append(roles.own.variance)
-    others = [v.name for v in model.free_RVs if v not in known]
+    # Inclusion probabilities and the chosen columns' own variances say nothing about the weights.
+    others = [v.name for v in model.free_RVs if v not in roles.variables]
     if others or roles.noise is None:
         lacking = f"free variables {', '.join(others)}" if others else "a noise prior of its own"
         raise TypeError(

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pymc_bid.results.draws import read_group, read_posterior, read_state, read_variable
+from pymc_bid.results.draws import read_error, read_posterior, read_state, read_variable
 
 R_HAT_LIMIT = 1.01
 STATE_R_HAT_LIMIT = 1.02
@@ -257,14 +257,14 @@ def ess_per_second(idata: Any, *, state: str = "r", noise: str = "sigma2") -> pd
 
 def quantities_of(idata, states, noise) -> dict[str, NDArray[np.float64]]:
     """Draws (chain, draw) of the numbers that describe a state as a whole."""
-    posterior, statistics = read_posterior(idata), read_group(idata, "sample_stats")
+    posterior, error = read_posterior(idata), read_error(idata)
     found = {"K": states.sum(axis=2).astype(np.float64)}
     if noise in posterior:
         variance = np.asarray(read_variable(posterior, noise, "noise", None), dtype=np.float64)
         # Columns with variances of their own have a geometric mean.
         found[noise] = variance if variance.ndim == 2 else np.exp(np.log(variance).mean(axis=2))
-    if statistics is not None and "bid_mse" in statistics:
-        found["error"] = np.asarray(statistics["bid_mse"].transpose("chain", "draw"), dtype=float)
+    if error is not None:
+        found["error"] = error
     return found
 
 

@@ -14,7 +14,7 @@ from pymc_bid.results.decomposition import (
     STATE_NUMBERS,
     InterpolativeDecomposition,
 )
-from pymc_bid.results.draws import Draws, read_draws, read_group, reduced_data
+from pymc_bid.results.draws import Draws, read_draws, read_error, reduced_data
 from pymc_bid.results.groups import find_groups
 from pymc_bid.results.selection import choose_columns, count_sets
 from pymc_bid.results.weights import interpolation_noise, summarise_weights
@@ -175,9 +175,8 @@ def _errors(idata: Any, draws: Draws) -> tuple[NDArray[np.float64], NDArray[np.f
     """Mean squared error of each draw, before and after the identity is put in place."""
     before, after = (np.full(draws.shape, np.nan) for _ in range(2))
     if draws.weights is None:
-        statistics = read_group(idata, "sample_stats")
-        if statistics is not None and "bid_mse" in statistics:
-            before = np.asarray(statistics["bid_mse"].transpose("chain", "draw"), dtype=float)
+        reported = read_error(idata)
+        before = before if reported is None else reported
         return before, before.copy() if draws.identity or draws.pool is not None else after
     data = reduced_data(draws)
     # Columns in the order of memory, to be gathered fast.

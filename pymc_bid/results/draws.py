@@ -116,6 +116,17 @@ def read_posterior(idata: Any) -> xr.Dataset:
     return posterior
 
 
+def read_error(idata: Any) -> NDArray[np.float64] | None:
+    """Return the draws' mean squared errors (chain, draw) as the sampler reported them.
+
+    None if it did not, or if it did for several decompositions, whose names it does not tell.
+    """
+    statistics = read_group(idata, "sample_stats")
+    if statistics is None or "bid_mse" not in statistics or statistics["bid_mse"].ndim != 2:
+        return None
+    return np.asarray(statistics["bid_mse"].transpose("chain", "draw"), dtype=np.float64)
+
+
 def read_variable(
     posterior: xr.Dataset, name: str, argument: str, dimensions: int | None
 ) -> xr.DataArray:

@@ -23,11 +23,12 @@ def impute(
 ) -> pd.DataFrame:
     """Predict the missing entries of A, with intervals, averaged over all decompositions drawn.
 
-    For models made with `missing="mask"`. The predictive distribution of an entry is the mixture,
-    over the draws, of Normal(Σ_k r_k b_k y_kl, σ²), and of the column's own density where it is
-    chosen: that of the model with the identity; in the paper's model, which has none, a normal with
-    the mean and variance of what is observed in the column. Mean, sd and quantiles are those of the
-    mixture: solved for, not simulated.
+    For models made with `missing="mask"`. The predictive distribution of an entry is a mixture of
+    normals over the draws. An entry of an interpolated column is predicted from the chosen columns
+    in its row. An entry of a chosen column has the own density of that column for a prior (in the
+    paper's model, which has none, the mean and variance of what is observed in it), and the
+    interpolated columns that are observed in its row tell what it must have been. Mean, sd and
+    quantiles are those of the mixture: solved for, not simulated.
 
     Parameters
     ----------
@@ -66,21 +67,21 @@ def impute(
     if draws.identity and draws.own_variance is None:
         raise ValueError(f"Missing entries are predicted from {OWN_VARIANCE!r}; it was not stored.")
     rows, columns = np.nonzero(~draws.target.observed)
-    total = int(np.prod(draws.shape))
-    step = max(1, total // keep_draws)
-    centres, variances = [], []
-    basis = draws.candidates[rows]
+    step = max(1, int(np.prod(draws.shape)) // keep_draws)
     own_mean, own_variance = _own_moments(draws)
+    centres, variances = [], []
     for number, (chain, draw, active, drawn) in enumerate(draws.each()):
         if number % step:
             continue
-        centre = np.einsum("nk,kn->n", basis[:, active], drawn[active][:, columns])
-        variance = np.broadcast_to(draws.noise[chain, draw], draws.columns.shape)[columns]
+        noise_variance = np.broadcast_to(draws.noise[chain, draw], draws.columns.shape)
+        if draws.identity:
+            own_variance = draws.own_variance[chain, draw]
+        chosen = drawn[active]
+        centre = np.einsum("nk,kn->n", draws.candidates[rows][:, active], chosen[:, columns])
+        variance = noise_variance[columns].copy()
         if draws.pool is None:
-            chosen = draws.state[chain, draw][columns]
-            own = draws.own_variance[chain, draw] if draws.identity else own_variance
-            centre = np.where(chosen, own_mean[columns], centre)
-            variance = np.where(chosen, own[columns], variance)
+            own = own_mean[active], own_variance[active]
+            _fill_rows(draws, active, chosen, noise_variance, own, rows, columns, centre, variance)
         centres.append(centre)
         variances.append(variance)
     centres, variances = np.array(centres), np.array(variances)
@@ -106,3 +107,43 @@ def _own_moments(draws: Draws) -> tuple[NDArray[np.float64], NDArray[np.float64]
     if draws.identity:
         mean = np.broadcast_to(draws.own_mean, mean.shape)
     return mean, np.nanvar(observed, axis=0)
+
+
+def _fill_rows(
+    draws: Draws, active, weights, noise_variance, own, rows, columns, centre, variance
+) -> None:
+    """Replace predictions in rows where entries of chosen columns are missing, in place.
+
+    With x the missing entries of the chosen columns S in a row, and O the interpolated columns that
+    are observed there,
+
+        x ~ Normal(m, ω²),    a_O ~ Normal(Y_Sᵀ x + Y_restᵀ a_rest, σ²)
+
+    is a regression, whose x is normal, and so is what it gives for the others.
+    """
+    values, observed = draws.target.values, draws.target.observed
+    own_mean, own_variance = own
+    is_chosen = np.zeros(draws.columns.size, dtype=bool)
+    is_chosen[active] = True
+    starts = np.flatnonzero(np.diff(rows, prepend=-1))
+    for first, last in zip(starts, [*starts[1:], len(rows)], strict=True):
+        row, entries = rows[first], columns[first:last]
+        gap = ~observed[row, active]
+        if not gap.any():
+            continue
+        told = observed[row] & ~is_chosen
+        known = np.where(gap, 0.0, values[row, active])
+        slopes = weights[gap][:, told] / noise_variance[told]
+        residual = values[row, told] - known @ weights[:, told]
+        precision = np.diag(1 / own_variance[gap]) + slopes @ weights[gap][:, told].T
+        covariance = np.linalg.inv(precision)
+        known[gap] = covariance @ (own_mean[gap] / own_variance[gap] + slopes @ residual)
+        spread = weights[gap][:, entries]
+        part = slice(first, last)
+        centre[part] = known @ weights[:, entries]
+        variance[part] = noise_variance[entries] + np.sum(spread * (covariance @ spread), axis=0)
+        chosen = is_chosen[entries]
+        place = np.searchsorted(active, entries[chosen])
+        within = np.cumsum(gap)[place] - 1
+        centre[part][chosen] = known[place]
+        variance[part][chosen] = np.diag(covariance)[within]

@@ -20,6 +20,7 @@ from pymc_bid.kernels.paper import flip_sweep, swap_once
 from pymc_bid.kernels.residual import residual_cross_products
 from pymc_bid.steps.base import DecompositionStep, active_columns
 from pymc_bid.steps.likeness import likeness
+from pymc_bid.steps.moves import make_moves
 from pymc_bid.steps.warm_up import Chain, Scout
 
 SCHEMES = ("collapsed", "paper")
@@ -58,22 +59,33 @@ class StateStep(DecompositionStep):
     warm_up : bool
         Let a scout search for better states while tuning, see `pymc_bid.steps.warm_up.Scout`; only
         with the collapsed scheme.
+    moves : sequence of functions
+        Moves of your own, made after those of the scheme, see `pymc_bid.steps.moves.Move`.
     """
 
     _state_class = StateStepState
     fixed_size: ClassVar[bool]
     shown: ClassVar = {"K": ("K", "d")}
 
-    def __init__(self, vars, *, scheme="collapsed", warm_up=True, model=None, **arguments):
+    def __init__(
+        self, vars, *, scheme="collapsed", warm_up=True, moves=(), model=None, **arguments
+    ):
         if scheme not in SCHEMES:
             raise ValueError(f"scheme must be one of {SCHEMES}, got {scheme!r}.")
         super().__init__(vars, model=model, **arguments)
-        state, linear = self.decomposition.roles.state, self.decomposition.joint.state_prior.linear
-        if scheme == "paper" and not linear:
+        state, prior = self.decomposition.roles.state, self.decomposition.joint.state_prior
+        linear, further = prior.linear, prior.further
+        if scheme == "paper" and (not linear or (self.fixed_size and further)):
             raise ValueError(
-                f"scheme must be 'collapsed' where the odds of a column of {state.name} depend on "
-                "the others even before the data, got 'paper'."
+                f"scheme must be 'collapsed' where {state.name} enters "
+                f"{', '.join(v.name for v in further)}, got 'paper'."
             )
+        if moves and not linear:
+            raise ValueError(
+                f"moves can't be given where the odds of a column of {state.name} depend on the "
+                "others even before the data."
+            )
+        self.moves = tuple(moves)
         # Where a draw of each entry by itself, or a search, may lead out of the prior, neither is.
         self.started = not (linear and _starts_together(state, modelcontext(model)))
         self.scheme = scheme
@@ -139,15 +151,20 @@ class StateStep(DecompositionStep):
             residual_cross = residual_cross_products(
                 active_columns(chain.state), chain.weights, products
             )
+            prior = joint.weight_prior(point)
             arrays = (chain.state, chain.weights, residual_cross, products, chain.noise_variance)
+            arrays = (*arrays, prior, own, log_prior_odds)
             if self.scheme == "paper":
-                counts |= self.paper(*arrays, own, log_prior_odds)
+                counts |= self.paper(*arrays)
+            elif joint.state_prior.linear:
+                counts |= self.collapsed(*arrays)
             else:
-                arrays = (*arrays, joint.weight_prior(point), own, log_prior_odds)
-                if joint.state_prior.linear:
-                    counts |= self.collapsed(*arrays)
-                else:
-                    counts |= self.one_by_one(*arrays, point=point)
+                counts |= self.one_by_one(*arrays, point=point)
+            if self.moves:
+                counts |= _counts(
+                    moves=make_moves(self.moves, self.rng, *arrays, fixed_size=self.fixed_size)
+                )
+            if self.scheme == "collapsed" or self.moves:
                 point = joint.write_weights(chain.weights, point)
         point = joint.state.write(chain.state, point)
         # Integrated out above, so they have to be drawn before anyone looks at them.
@@ -159,7 +176,7 @@ class FlipStep(StateStep):
     """Flip the entries of a state vector with independent Bernoulli entries (ARD).
 
     One step visits every column once; with the collapsed scheme it visits those in doubt again and
-    exchanges columns. Parameters as for `StateStep`: `scheme`, `warm_up`.
+    exchanges columns. Parameters as for `StateStep`: `scheme`, `warm_up`, `moves`.
 
     Examples
     --------
@@ -178,11 +195,14 @@ class FlipStep(StateStep):
         "flips_accepted": np.int64,
         "swaps_tried": np.int64,
         "swaps_accepted": np.int64,
+        "moves_tried": np.int64,
+        "moves_accepted": np.int64,
     }
 
     def paper(self, *arrays):
         """One sweep of flips with the weights standing still."""
-        return _counts(flips=flip_sweep(self.rng, *arrays), swaps=(0, 0))
+        *arrays, _, own, log_prior_odds = arrays
+        return _counts(flips=flip_sweep(self.rng, *arrays, own, log_prior_odds), swaps=(0, 0))
 
     def collapsed(self, *arrays):
         """One sweep of collapsed flips, more for the columns in doubt, then collapsed swaps."""
@@ -219,7 +239,7 @@ class FlipStep(StateStep):
 class SwapStep(StateStep):
     """Exchange chosen and unchosen columns of a state vector with a fixed number of ones.
 
-    Parameters as for `StateStep`: `scheme`, `warm_up`.
+    Parameters as for `StateStep`: `scheme`, `warm_up`, `moves`.
 
     Examples
     --------
@@ -232,11 +252,18 @@ class SwapStep(StateStep):
 
     name = "bid_swap"
     fixed_size = True
-    statistics: ClassVar = {"K": np.int64, "swaps_tried": np.int64, "swaps_accepted": np.int64}
+    statistics: ClassVar = {
+        "K": np.int64,
+        "swaps_tried": np.int64,
+        "swaps_accepted": np.int64,
+        "moves_tried": np.int64,
+        "moves_accepted": np.int64,
+    }
 
     def paper(self, *arrays):
         """Try one exchange with the weights standing still."""
-        return _counts(swaps=swap_once(self.rng, *arrays[:-1]))
+        *arrays, _, own, _ = arrays
+        return _counts(swaps=swap_once(self.rng, *arrays, own))
 
     def collapsed(self, *arrays):
         """Try collapsed exchanges."""

@@ -132,3 +132,35 @@ def test_likelihoods_with_one_state_vector_stand_side_by_side():
     np.testing.assert_allclose(joint.weights(point), weights)
     assert joint.noise_variance(point).tolist() == [4.0, 4.0, 5.0]
     assert joint.products() is products
+
+
+@pytest.mark.parametrize("order", [slice(None), slice(None, None, -1)])
+def test_variances_of_columns_belong_to_the_columns_of_observed_entries(order):
+    observed = np.ones(TARGET.shape, bool)
+    observed[:3, 1] = False
+    places = np.nonzero(observed)
+    with pm.Model() as model:
+        r = pm.Bernoulli("r", 0.5, shape=3)
+        Y = pm.TruncatedNormal("Y", 0, 1, lower=-1, upper=1, shape=(3, 2))
+        scale = pt.sqrt(variances(2))[places[1][order]]
+        pm.Normal("A", ((POOL * r) @ Y)[places], scale, observed=TARGET[observed])
+    if order == slice(None):
+        found = Decomposition(model["A"], model)
+        assert found.noise_variance({"sigma2": np.array([3.0, 4.0])}).tolist() == [3.0, 4.0]
+        assert found.noise.variance is not None
+    else:
+        with pytest.raises(TypeError, match="not those of the columns"):
+            Decomposition(model["A"], model)
+
+
+@pytest.mark.parametrize("identity", [False, True])
+@pytest.mark.parametrize("missing", [False, True])
+def test_a_variance_for_each_column_is_one_word(identity, missing):
+    data = np.random.default_rng(2).normal(size=(6, 3))
+    if missing:
+        data[0, 1] = np.nan
+    model = bid.gbt(data, identity=identity, missing="mask", noise="column")
+    found = Decomposition(model["A"], model)
+    assert model["sigma2"].type.shape == (3,) or model["sigma2"].ndim == 1
+    assert found.noise.variance is not None
+    assert found.noise_variance({"sigma2": np.array([1.0, 2.0, 3.0])}).tolist() == [1.0, 2.0, 3.0]

@@ -204,6 +204,6 @@ def test_the_model_is_read_again_when_a_variable_was_added():
     model = build()
     assert len(find_decompositions(model)) == 1
     with model:
-        pm.Potential("late", -(model["r"].sum() ** 2))
+        pm.Potential("late", -(model["Y"].sum() ** 2))
         with pytest.raises(TypeError, match="late"):
             bid.FlipStep(model["r"])

@@ -66,7 +66,7 @@ def test_other_variables_get_the_samplers_of_pymc():
     model = mixed_model()
     with model:
         assert assigned(model) == {
-            "p": "NUTS",
+            "p": "InclusionStep",
             "r": "FlipStep",
             "spread": "NUTS",
             "sigma": "NUTS",
