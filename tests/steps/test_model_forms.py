@@ -107,8 +107,15 @@ def test_nested_models_have_prefixes_on_names_and_dims(pair):
     posterior = pair[1]["posterior"]
     assert posterior["first::Y"].dims[2:] == ("first::basis", "first::column")
     assert posterior["second::r"].dims[2:] == ("second::basis",)
-    result = bid.decompose(pair[1], TARGET, state="first::r", weights="first::Y")
-    assert len(result.columns) == 1
+
+
+@pytest.mark.filterwarnings("ignore:Only .* of the draws")
+def test_draws_of_nested_models_can_be_decomposed(pair):
+    for prefix, data, identity in (("first", TARGET, False), ("second", POOL, True)):
+        names = {"state": "r", "weights": "Y", "noise": "sigma2"}
+        names = {argument: f"{prefix}::{name}" for argument, name in names.items()}
+        result = bid.decompose(pair[1], data, **names)
+        assert bool(result.data.attrs["identity"]) is identity
 
 
 def test_a_constructor_joins_the_model_around_it():
