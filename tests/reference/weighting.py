@@ -14,7 +14,7 @@ from scipy import stats
 from tests.reference.monte_carlo import standard_errors
 
 # Below that many effective draws the normal approximation of the errors is not to be trusted.
-_FEWEST = 1000
+_FEWEST = 1500
 
 
 class Moments(NamedTuple):

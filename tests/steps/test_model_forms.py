@@ -63,9 +63,15 @@ def test_the_identity_model_takes_a_given_state_vector(transform):
 def test_given_weights_leave_the_state_vector_to_pymc(transform):
     model = transform(build(noise=0.8), {"Y": np.full((3, 2), 0.5)})
     assert assigned(model) == {"r": "BinaryGibbsMetropolis"}
-    assert sample(model)["posterior"]["r"].shape == (1, 25, 3)
     with model, pytest.raises(TypeError, match="BinaryGibbsMetropolis"):
         bid.FlipStep(model["r"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("transform", [observe, do])
+def test_pymc_samples_the_state_vector_of_given_weights(transform):
+    model = transform(build(noise=0.8), {"Y": np.full((3, 2), 0.5)})
+    assert sample(model)["posterior"]["r"].shape == (1, 25, 3)
 
 
 def test_copies_draw_what_the_model_draws():

@@ -14,7 +14,7 @@ RNG = np.random.default_rng(6)
 POOL = RNG.normal(size=(3, 3))
 TARGET = 0.7 * POOL[:, :2] + 0.6 * RNG.normal(size=(3, 2))
 SHAPE = (3, 2)
-REFERENCE_DRAWS = 100_000
+REFERENCE_DRAWS = 200_000
 DRAWS = 1000
 NOISE = 8.0, 5.0
 
@@ -143,7 +143,7 @@ def test_logit_offset():
     model = build()
     with model:
         pm.Potential("offset", (OFFSET * model["r"]).sum())
-    assert bid.FlipStep([model["r"]], model=model).decomposition.state_prior.linear
+    assert bid.FlipStep([model["r"]], model=model).decomposition.joint.state_prior.linear
     check(model, lambda rng: {}, "offset", log_weights=lambda drawn: drawn["r"] @ OFFSET)
 
 
