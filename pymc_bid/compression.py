@@ -32,6 +32,11 @@ class CompressedMatrix:
         Rows M of the matrix.
     columns : array (N,) or None
         Labels of its columns, if it had any.
+
+    Examples
+    --------
+    >>> bid.compress(A).shape
+    (30, 6)
     """
 
     factor: NDArray[np.float64]

@@ -38,8 +38,8 @@ def trace_size(
 
     Examples
     --------
-    >>> with bid.gbt(A):  # doctest: +SKIP
-    ...     bid.trace_size(draws=2000) / 2**30
+    >>> bid.trace_size(draws=2000, model=model) > bid.trace_size(draws=1000, model=model)
+    True
     """
     model = modelcontext(model)
     sizes = _draw_sizes(model, var_names, model.initial_point())

@@ -103,10 +103,10 @@ def gbt(
 
     Examples
     --------
-    >>> import numpy as np, pymc as pm, pymc_bid as bid
-    >>> A = np.random.default_rng(0).normal(size=(20, 4))
-    >>> with bid.gbt(A, k=2) as model:
-    ...     idata = pm.sample(tune=100, draws=100, progressbar=False)  # doctest: +SKIP
+    >>> with bid.gbt(A, k=2, identity=True) as model:
+    ...     idata = pm.sample(50, tune=50, chains=1, progressbar=False, random_seed=1)
+    >>> [variable.name for variable in model.free_RVs]
+    ['r', 'sigma2', 'omega2', 'Y']
     """
     model, lower, upper, shape = _start(
         A, k, pool, bounds, alpha_sigma, beta_sigma, inclusion, missing, noise
@@ -160,6 +160,12 @@ def gbtn(
     -------
     pymc.Model
         As from `gbt`, with one more variable `mu_tau` (dims `basis`, `column`, `hyperparameter`).
+
+    Examples
+    --------
+    >>> model = bid.gbtn(A, k=2)
+    >>> [variable.name for variable in model.free_RVs]
+    ['r', 'sigma2', 'mu_tau', 'Y']
     """
     model, lower, upper, _ = _start(
         A, k, pool, bounds, alpha_sigma, beta_sigma, inclusion, missing, noise

@@ -34,12 +34,13 @@ class RunningMeans:
 
     Examples
     --------
-    >>> with bid.gbt(A, identity=True):  # doctest: +SKIP
-    ...     keep = bid.RunningMeans(every=20)
-    ...     idata = pm.sample(var_names=keep.var_names, callback=keep)
-    ...     result = bid.decompose(idata, A)  # W is drawn given the columns
-    >>> keep.W, keep.reconstruction(A)  # doctest: +SKIP
-    >>> bid.decompose(keep.thinned(idata), A)  # from every 20th draw  # doctest: +SKIP
+    >>> with bid.gbt(A, identity=True):
+    ...     keep = bid.RunningMeans(every=10)
+    ...     short = pm.sample(
+    ...         50, tune=50, chains=1, progressbar=False, var_names=keep.var_names, callback=keep
+    ...     )
+    >>> keep.number, keep.W.shape
+    (50, (6, 6))
     """
 
     def __init__(self, model: Model | None = None, *, every: int | None = None):

@@ -48,9 +48,13 @@ class StopWhenStationary:
 
     Examples
     --------
-    >>> rule = bid.StopWhenStationary()
-    >>> with bid.gbt(A):  # doctest: +SKIP
-    ...     idata = pm.sample(draws=20_000, cores=4, callback=rule)
+    >>> rule = bid.StopWhenStationary(every=20, minimum=40, r_hat=1.1, ess=20)
+    >>> with bid.gbt(A, identity=True):
+    ...     stopped = pm.sample(
+    ...         500, tune=50, chains=1, callback=rule, progressbar=False, random_seed=1
+    ...     )
+    >>> stopped["posterior"].sizes["draw"] == rule.stopped_at < 500
+    True
     """
 
     def __init__(

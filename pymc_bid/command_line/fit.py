@@ -17,9 +17,10 @@ import pymc as pm
 from pymc_bid import datasets
 from pymc_bid.command_line.preparation import Prepared, check_numbers, name_rows, standardise
 from pymc_bid.command_line.problems import Problem
-from pymc_bid.command_line.reading import available_memory, read_file
+from pymc_bid.command_line.reading import read_file
 from pymc_bid.command_line.report import write_report
 from pymc_bid.command_line.summary import print_json, print_summary
+from pymc_bid.memory import free_memory, trace_size
 from pymc_bid.models import gbt, gbtn
 from pymc_bid.registration import register_steps
 from pymc_bid.results import (
@@ -67,7 +68,7 @@ def fit(options: Namespace) -> Outcome:
     prepared = standardise(table, options.scale)
     register_steps()
     model = _model(prepared.A, options)
-    idata = _sample(model, prepared.A, options)
+    idata = _sample(model, options)
     with warnings.catch_warnings():
         # Whatever they say is in the verdict.
         warnings.simplefilter("ignore")
@@ -125,7 +126,7 @@ def _model(A: pd.DataFrame, options: Namespace) -> pm.Model:
         raise Problem(error) from None
 
 
-def _sample(model: pm.Model, A: pd.DataFrame, options: Namespace) -> Any:
+def _sample(model: pm.Model, options: Namespace) -> Any:
     cores = options.cores or min(options.chains, os.cpu_count() or 1)
     logger = logging.getLogger("pymc")
     level = logger.level
@@ -142,7 +143,7 @@ def _sample(model: pm.Model, A: pd.DataFrame, options: Namespace) -> Any:
                 cores=cores,
                 random_seed=options.seed,
                 progressbar=not options.quiet,
-                var_names=_stored(model, A, options),
+                var_names=_stored(model, options),
                 # `check_convergence` knows what a state vector is.
                 compute_convergence_checks=False,
             )
@@ -155,14 +156,13 @@ def _sample(model: pm.Model, A: pd.DataFrame, options: Namespace) -> Any:
             logger.setLevel(level)
 
 
-def _stored(model: pm.Model, A: pd.DataFrame, options: Namespace) -> list[str] | None:
+def _stored(model: pm.Model, options: Namespace) -> list[str] | None:
     """Names of the variables to keep; without the weights if their draws would fill the memory.
 
     `decompose` then draws weights for the columns that it reports.
     """
-    weights = A.shape[1] ** 2 * 8 * (3 if options.model == "gbtn" else 1)
-    available = available_memory()
-    every = options.chains * (options.draws + options.tune)
-    if available is None or weights * every < available / 4:
+    available = free_memory()
+    size = trace_size(options.draws, options.tune, options.chains, model=model)
+    if available is None or size < available / 2:
         return None
     return [name for name in ("r", "K", "sigma2", "omega2") if name in model.named_vars]

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from pymc_bid.command_line.problems import Problem
+from pymc_bid.memory import free_memory
 
 ENDINGS = ".csv, .tsv, .parquet, .npy, .zarr"
 WORKING_COPIES = 4
@@ -171,25 +172,13 @@ READERS = {
 
 def check_memory(path: Path, size: int) -> None:
     """Raise a Problem if a matrix of `size` bytes does not fit into memory several times."""
-    available = available_memory()
+    available = free_memory()
     if available is not None and size * WORKING_COPIES > available:
         raise Problem(
             f"{path}: about {size / 1e9:.1f} GB, of which {WORKING_COPIES} copies are needed while "
             f"{available / 1e9:.1f} GB of memory are free; keep fewer rows (a random tenth of them "
             "often says which columns) or fewer columns."
         )
-
-
-def available_memory() -> int | None:
-    """Bytes of memory that are free, None where the system does not say."""
-    try:
-        with open("/proc/meminfo") as stream:
-            for line in stream:
-                if line.startswith("MemAvailable:"):
-                    return int(line.split()[1]) * 1024
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, OSError, ValueError):
-        return None
 
 
 def _is_number(text: str) -> bool:

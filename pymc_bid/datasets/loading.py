@@ -70,6 +70,12 @@ def load(name: str, folder: str | Path | None = None, *, progress: bool = True) 
     See Also
     --------
     prepare : What the paper does with the data before it decomposes them.
+
+    Examples
+    --------
+    >>> bid.datasets.load("ccle_ec50", "no/such/folder")  # doctest: +IGNORE_EXCEPTION_DETAIL
+    Traceback (most recent call last):
+    FileNotFoundError
     """
     if name not in TABLES:
         raise ValueError(f"There is no data set {name!r}; there are {', '.join(NAMES)}.")

@@ -32,6 +32,10 @@ def plot_size(
     Returns
     -------
     array of matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> over_draws, distribution = bid.plot_size(idata)
     """
     if isinstance(source, InterpolativeDecomposition):
         size = source.data["K"].values
@@ -65,6 +69,10 @@ def plot_error(source: Any, *, ax: Any = None, figsize: tuple[float, float] = (1
     Returns
     -------
     matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> ax = bid.plot_error(result)
     """
     if isinstance(source, InterpolativeDecomposition):
         before, after = source.error_before.values, source.error_after.values
@@ -119,6 +127,10 @@ def plot_autocorrelation(
     Returns
     -------
     matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> ax = bid.plot_autocorrelation(idata, basis=result.columns, lags=10)
     """
     if isinstance(source, pd.Series):
         found = source

@@ -39,6 +39,12 @@ def plot_inclusion(
     Returns
     -------
     matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> ax = bid.plot_inclusion(result)
+    >>> ax.get_ylabel()
+    'probability of being chosen'
     """
     if isinstance(source, InterpolativeDecomposition):
         labels = source.data["basis"].values

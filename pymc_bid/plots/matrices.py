@@ -30,6 +30,12 @@ def plot_decomposition(
     Returns
     -------
     array of matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> axes = bid.plot_decomposition(result, A)
+    >>> [ax.get_title() for ax in axes]
+    ['A', 'C·W', 'A - C·W']
     """
     target, fit = read_matrix(A, "A").values, result.reconstruct().values
     if target.shape != fit.shape:
@@ -70,6 +76,10 @@ def plot_weights(
     Returns
     -------
     array of matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> mean, spread = bid.plot_weights(result)
     """
     if not result.columns:
         raise ValueError("No column is chosen; there are no weights to show.")

@@ -33,6 +33,12 @@ def autocorrelation(
     -------
     pandas.Series
         Indexed by the lag, from 0.
+
+    Examples
+    --------
+    >>> found = bid.autocorrelation(idata, lags=5, basis=result.columns)
+    >>> float(found[0])
+    1.0
     """
     variable = read_variable(read_posterior(idata), weights, "weights", 2)
     if basis is not None:

@@ -29,6 +29,13 @@ class InterpolativeDecomposition:
     """A ≈ C·W with a few columns of A, and how sure one can be of it. Made by `bid.decompose`.
 
     Everything is in one `xarray.Dataset`, `to_xarray()`; what is asked for most has a name below.
+
+    Examples
+    --------
+    >>> result.C.shape, result.W.shape
+    ((30, 2), (2, 6))
+    >>> result.reconstruct().shape
+    (30, 6)
     """
 
     data: xr.Dataset

@@ -50,9 +50,11 @@ def impute(
 
     Examples
     --------
-    >>> with bid.gbt(A, identity=True, missing="mask"):  # doctest: +SKIP
-    ...     idata = pm.sample()
-    >>> bid.impute(idata, A)  # doctest: +SKIP
+    >>> gaps = A.mask(A > 2)
+    >>> with bid.gbt(gaps, identity=True, missing="mask"):
+    ...     drawn = pm.sample(50, tune=50, chains=1, progressbar=False, random_seed=1)
+    >>> bid.impute(drawn, gaps).columns.tolist()
+    ['row', 'column', 'mean', 'sd', 'lower', 'upper']
     """
     if not 0 < ci_prob < 1:
         raise ValueError(f"ci_prob must be between 0 and 1, got {ci_prob}.")

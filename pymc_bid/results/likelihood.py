@@ -48,9 +48,9 @@ def log_likelihood(
 
     Examples
     --------
-    >>> few = bid.log_likelihood(idata_of_5, A)  # doctest: +SKIP
-    >>> many = bid.log_likelihood(idata_of_10, A)  # doctest: +SKIP
-    >>> az.compare({"K = 5": few, "K = 10": many})  # doctest: +SKIP
+    >>> with_likelihood = bid.log_likelihood(idata, A, thin=2)
+    >>> with_likelihood["log_likelihood"]["A"].dims
+    ('chain', 'draw', 'row')
     """
     if by not in UNITS:
         raise ValueError(f"by must be one of {', '.join(map(repr, UNITS))}, got {by!r}.")

@@ -13,6 +13,15 @@ class InclusionStep(DecompositionStep):
 
     Serves a `pm.Beta` variable that is the probability of a `pm.Bernoulli` or `bid.StateVector`
     state vector: one for all columns, one for each, or one for each group (`p=beta[group]`).
+
+    Examples
+    --------
+    >>> with pm.Model() as model:
+    ...     share = pm.Beta("share", 1, 1)
+    ...     model = bid.gbt(A, inclusion=share)
+    ...     step = bid.InclusionStep([share])
+    >>> step.vars
+    [share_logodds__]
     """
 
     name = "bid_inclusion"

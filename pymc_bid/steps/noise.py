@@ -15,6 +15,14 @@ class NoiseStep(DecompositionStep):
 
     with L and SSE of the interpolated columns, or for each column by itself. Serves
     `pm.InverseGamma` variances whose square root, times data, is the likelihood's scale.
+
+    Examples
+    --------
+    >>> with bid.gbt(A, k=2) as model:
+    ...     step = bid.NoiseStep([model["sigma2"]])
+    >>> point, _ = step.step(model.initial_point())
+    >>> bool(point["sigma2"] > 0)
+    True
     """
 
     name = "bid_noise"

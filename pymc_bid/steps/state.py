@@ -177,6 +177,14 @@ class FlipStep(StateStep):
 
     One step visits every column once; with the collapsed scheme it visits those in doubt again and
     exchanges columns. Parameters as for `StateStep`: `scheme`, `warm_up`, `moves`.
+
+    Examples
+    --------
+    >>> with bid.gbt(A) as model:
+    ...     step = bid.FlipStep([model["r"]], scheme="paper")
+    >>> point, (statistics,) = step.step(model.initial_point())
+    >>> int(statistics["bid_K"]) == point["r"].sum()
+    True
     """
 
     name = "bid_flip"
@@ -232,6 +240,14 @@ class SwapStep(StateStep):
     """Exchange chosen and unchosen columns of a state vector with a fixed number of ones.
 
     Parameters as for `StateStep`: `scheme`, `warm_up`, `moves`.
+
+    Examples
+    --------
+    >>> with bid.gbt(A, k=2) as model:
+    ...     step = bid.SwapStep([model["r"]])
+    >>> point, _ = step.step(model.initial_point())
+    >>> int(point["r"].sum())
+    2
     """
 
     name = "bid_swap"

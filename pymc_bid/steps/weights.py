@@ -25,6 +25,14 @@ class WeightStep(DecompositionStep):
     nu : int, optional
         Number of sweeps per step, the paper's critical steps ν. 5 if the number of columns is
         found from the data, 1 if it is fixed.
+
+    Examples
+    --------
+    >>> with bid.gbt(A, k=2) as model:
+    ...     step = bid.WeightStep([model["Y"]], nu=3)
+    >>> point, (statistics,) = step.step(model.initial_point())
+    >>> bool(abs(point["Y"]).max() <= 1), statistics["bid_nu"]
+    (True, 3)
     """
 
     name = "bid_weights"

@@ -56,6 +56,14 @@ def test_a_first_column_of_text_names_the_rows(tmp_path):
     assert found.index.tolist() == ["p", "q"] and found.columns.tolist() == ["x", "y", "z"]
 
 
+def test_missing_entries_are_left_to_the_model(tmp_path):
+    path = tmp_path / "gaps.csv"
+    path.write_text("x,y\n1,\nNA,3\n2,4\n")
+    found = standardise(check_numbers(read_file(path), path, []), "columns").A
+    assert found.isna().to_numpy().tolist() == [[False, True], [True, False], [False, False]]
+    np.testing.assert_allclose(found.mean(), 0, atol=1e-12)
+
+
 def text(content):
     return lambda path: path.write_text(content)
 
@@ -102,7 +110,7 @@ def test_a_bad_file_ends_in_one_line_that_says_why(tmp_path, capsys, case):
 
 
 def test_ten_gigabytes_are_refused_before_they_are_read(tmp_path, monkeypatch):
-    monkeypatch.setattr(reading, "available_memory", lambda: 8 * 10**9)
+    monkeypatch.setattr(reading, "free_memory", lambda: 8 * 10**9)
     path = tmp_path / "large.csv"
     with path.open("wb") as stream:
         stream.write(b"x,y\n1,2\n")
@@ -112,7 +120,7 @@ def test_ten_gigabytes_are_refused_before_they_are_read(tmp_path, monkeypatch):
 
 
 def test_a_large_array_is_refused_by_its_header(tmp_path, monkeypatch):
-    monkeypatch.setattr(reading, "available_memory", lambda: 100)
+    monkeypatch.setattr(reading, "free_memory", lambda: 100)
     path = tmp_path / "large.npy"
     np.save(path, VALUES)
     with pytest.raises(Problem, match="GB of memory are free"):

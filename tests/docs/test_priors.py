@@ -6,7 +6,7 @@ from pathlib import Path
 import pymc as pm
 import pytest
 
-PAGE = Path(__file__).parents[1] / "docs" / "priors.md"
+PAGE = Path(__file__).parents[2] / "docs" / "priors.md"
 TEXT = PAGE.read_text(encoding="utf-8")
 INTRODUCTION, *EXAMPLES = re.split(r"^## (?=\d\. )", TEXT.split("## What is served")[0], flags=re.M)
 SAMPLED_BY_NUTS = {"3"}
