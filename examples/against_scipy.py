@@ -1,8 +1,8 @@
 """When is scipy's interpolative decomposition enough?
 
-scipy finds k columns and weights in a millisecond. Three of ten columns are planted, the other seven
-are mixtures of them plus noise. Two questions: does it rebuild new rows well, and are its columns
-those that the others were made of?
+scipy finds k columns and weights in a millisecond. Three of ten columns are planted, the other
+seven are mixtures of them plus noise. Two questions: does it rebuild new rows well, and are its
+columns those that the others were made of?
 """
 
 import argparse
@@ -45,7 +45,8 @@ def main(arguments: list[str] | None = None) -> None:
             f"{error['scipy'][level].mean():.3g} and {error['posterior'][level].mean():.3g}"
         )
     print("With little noise both rebuild new rows almost exactly: scipy is enough for that.")
-    print("Its columns are not those that the others were made of, and noise makes it worse.")
+    print("Its columns are not those that the others were made of: only the bounds on the weights")
+    print("tell these from any three that span the same space, and scipy has none.")
 
     figure, axes = plt.subplots(1, 2, figsize=(9, 3.4), layout="constrained")
     places = np.arange(len(levels))
