@@ -4,8 +4,8 @@ Run from the repository's root, where nothing else runs::
 
     OMP_NUM_THREADS=1 python -m benchmarks
 
-`--quick` leaves out the literal algorithm and the time of compilation. How fast chains mix, next to
-PyMC's default, is `python -m benchmarks.mixing`; a thousand columns are `python -m benchmarks.large`.
+`--quick` leaves out the literal algorithm and the time of compilation. How fast chains mix, next
+to PyMC's default, is `python -m benchmarks.mixing`; `python -m benchmarks.large` has 1000 columns.
 """
 
 import argparse

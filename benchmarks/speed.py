@@ -1,8 +1,8 @@
 """Time per iteration: kernels, steps and whole draws, against N, K and M, and against the floor.
 
-One iteration is the paper's with ν = 1: a sweep of flips, a draw of the noise variance, a sweep over
-the weights with every row of Y refreshed. The floor is N² plain normals drawn by NumPy. Every figure
-is the least of many repetitions, on one thread, so that other processes do not matter.
+One iteration is the paper's with ν = 1: a sweep of flips, a draw of the noise variance, a sweep
+over the weights with every row of Y refreshed. The floor is N² plain normals drawn by NumPy. Every
+figure is the least of many repetitions, on one thread, so that other processes do not matter.
 """
 
 import logging

@@ -33,7 +33,7 @@ def blocks(page, language):
     ids=lambda page: page.stem,
 )
 def test_the_blocks_of_a_page_run_one_after_the_other(page, tmp_path, monkeypatch):
-    few = {"draws": 40, "tune": 40, "chains": 2, "cores": 1, "progressbar": False}
+    few = {"draws": 50, "tune": 40, "chains": 2, "cores": 1, "progressbar": False}
     original = pm.sample
 
     def sample(draws=None, **given):
