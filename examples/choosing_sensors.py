@@ -44,7 +44,7 @@ def main(arguments: list[str] | None = None) -> None:
     frequency = float(result.sets["frequency"].iloc[0])
     print(f"fly: {', '.join(result.columns)}")
     print(f"certain (more than 95 %): {', '.join(sure) or 'none'}")
-    print(f"this set of {LINES} has {frequency:.0%} of the probability")
+    print(f"this set, up to interchangeable lines, has {frequency:.0%} of the probability")
     print(f"{1 - result.mse / values.var():.0%} of the variance of the terrain is explained")
 
     figure, (top, bottom) = plt.subplots(

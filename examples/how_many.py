@@ -41,6 +41,7 @@ def main(arguments: list[str] | None = None) -> None:
         ax.bar(size.index, size, color="C1" if identity else "0.6")
         ax.axvline(5, color="k", linewidth=1, linestyle=":")
         ax.set(title=title, xlabel="number of columns K", xlim=(0, 17))
+        ax.set_xticks([1, 5, 10, 16])
     axes[0].set_ylabel("probability")
     figure.savefig(options.picture, dpi=100)
 

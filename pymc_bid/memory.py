@@ -5,6 +5,7 @@ import sys
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
+from types import FrameType
 
 import numpy as np
 from pymc.model import Model, modelcontext
@@ -59,7 +60,7 @@ def warn_if_too_large(model: Model, point: Point) -> None:
     needed = number * sum(sizes.values())
     if needed <= free:
         return
-    largest = max(sizes, key=sizes.get)
+    largest = max(sizes, key=lambda name: sizes[name])
     warnings.warn(
         f"The draws that pm.sample is asked to keep need {_readable(needed)}, and "
         f"{_readable(free)} of memory are free: {asked['chains']} chains of {tune} + "
@@ -100,7 +101,7 @@ def _arguments_of_sample() -> dict | None:
     PyMC makes the steps before it reserves memory, and does not tell them how many draws there will
     be. Its own frame knows, under the names of its public arguments.
     """
-    frame = sys._getframe()
+    frame: FrameType | None = sys._getframe()
     while frame is not None:
         is_sample = frame.f_code.co_name == "sample"
         if is_sample and frame.f_globals.get("__name__") == "pymc.sampling.mcmc":

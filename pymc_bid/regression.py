@@ -142,8 +142,10 @@ def _reduce(pool, target, columns, shared: bool) -> Block:
     stacked = np.hstack([pool, target])
     if stacked.shape[0] > stacked.shape[1]:
         stacked = np.linalg.qr(stacked, mode="r")
-    sides = stacked[:, :number], stacked[:, number:]
-    return Block(*(np.ascontiguousarray(side) for side in sides), columns)
+    basis, reduced = (
+        np.ascontiguousarray(side) for side in (stacked[:, :number], stacked[:, number:])
+    )
+    return Block(basis, reduced, columns)
 
 
 def _products(blocks: list[Block], pattern, rows) -> Products:

@@ -64,7 +64,9 @@ class RunningMeans:
 
     def _start(self) -> None:
         self.number = 0
-        self._inclusion = self._mean = self._squares = None
+        self._inclusion: NDArray[np.float64] | None = None
+        self._mean: NDArray[np.float64] | None = None
+        self._squares: NDArray[np.float64] | None = None
         self._seen: dict[int, int] = {}
         self._kept: dict[int, list[NDArray[np.float64]]] = {}
 

@@ -20,11 +20,11 @@ from pymc_bid.graph.own_columns import OwnColumns, OwnDensityValues
 from pymc_bid.graph.roles import distribution_name, pool_from_mean, read_roles
 from pymc_bid.graph.structure import INTERPRETED, children, data_containers
 from pymc_bid.graph.values import (
+    CheckedState,
     Entry,
     KnownState,
     Point,
     Quantities,
-    StateEntry,
     WeightPrior,
     as_view,
 )
@@ -93,9 +93,10 @@ class Decomposition:
 
     def __init__(self, likelihood: Variable, model: Model):
         self.roles = roles = read_roles(likelihood, model)
-        self.state = (StateEntry if roles.state in model.free_RVs else KnownState)(
-            roles.state, model
-        )
+        if roles.state not in model.free_RVs:
+            self.state = KnownState(roles.state, model)
+        else:
+            self.state = (Entry if roles.binary else CheckedState)(roles.state, model)
         self.weights = Entry(roles.weights, model)
         self.noise = NoiseValues(likelihood, roles.scale, roles.noise, roles.precision, model)
         self.hyperparameters = (
@@ -125,7 +126,7 @@ class Decomposition:
         target = model.rvs_to_values[likelihood]
         self._target = Quantities([target], model)
         self._read_size = pytensor.function([], roles.weights.shape[0], mode=INTERPRETED)
-        self._target_data = _Watch(data_containers([target]))
+        self._target_data = _Watch(data_containers([target], blockers=model.basic_RVs))
         # In an `Interpolation` the target is the pool as well.
         read = [target if roles.mean is None else roles.mean]
         if roles.own is not None:
@@ -133,7 +134,7 @@ class Decomposition:
         read += self.noise.expressions
         if roles.rows is not None:
             read.append(roles.rows)
-        self._pool_data = _Watch(data_containers(read))
+        self._pool_data = _Watch(data_containers(read, blockers=model.basic_RVs))
         self._pool: NDArray[np.float64] | None = None
         self._regression: Regression | None = None
         self._fixed_prior: WeightPrior | None = None

@@ -25,7 +25,7 @@ class Joint:
     Attributes
     ----------
     parts : list of Decomposition
-    state : StateEntry or KnownState
+    state : Entry or KnownState
     state_prior : StatePrior or None
         The prior of the state vector, if that is sampled.
     """

@@ -24,7 +24,7 @@ def read_noise(scale: Variable, entries, model: Model) -> Variable | None:
         return None
     # Entry by entry c·x^p, which two points settle.
     evaluate = as_function([variance], [scale])
-    shape = () if variance.ndim == 0 else (int(variance.shape[0].eval()),)
+    shape: tuple[int, ...] = () if variance.ndim == 0 else (int(variance.shape[0].eval()),)
     one = evaluate(np.ones(shape, dtype=variance.dtype))[0]
     for seed in range(2):
         values = np.random.default_rng(seed).gamma(2.0, size=shape).astype(variance.dtype)

@@ -54,7 +54,8 @@ def draw_weights_given(
     point = model.initial_point(random_seed=int(rng.integers(2**31)))
     state = np.zeros_like(decomposition.state.read(point))
     state[active] = 1
-    point = decomposition.state.write(state, point)
+    # A known state has no step, and no draws that would lead here.
+    point = decomposition.state.write(state, point)  # type: ignore[union-attr]
     columns = decomposition.weights.read(point).shape[1]
     weights = np.empty((draws, active.size, columns))
     noise = np.empty((draws, np.size(decomposition.noise.variance.read(point))))

@@ -69,7 +69,7 @@ def impute(
     rows, columns = np.nonzero(~draws.target.observed)
     step = max(1, int(np.prod(draws.shape)) // keep_draws)
     own_mean, own_variance = _own_moments(draws)
-    centres, variances = [], []
+    drawn_centres, drawn_variances = [], []
     for number, (chain, draw, active, drawn) in enumerate(draws.each()):
         if number % step:
             continue
@@ -82,9 +82,9 @@ def impute(
         if draws.pool is None:
             own = own_mean[active], own_variance[active]
             _fill_rows(draws, active, chosen, noise_variance, own, rows, columns, centre, variance)
-        centres.append(centre)
-        variances.append(variance)
-    centres, variances = np.array(centres), np.array(variances)
+        drawn_centres.append(centre)
+        drawn_variances.append(variance)
+    centres, variances = np.array(drawn_centres), np.array(drawn_variances)
     scale = np.sqrt(variances)
     tails = (0.5 - ci_prob / 2, 0.5 + ci_prob / 2)
     lower, upper = (mixture_quantile(tail, centres, scale) for tail in tails)

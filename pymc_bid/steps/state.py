@@ -184,7 +184,7 @@ class FlipStep(StateStep):
     >>> with bid.gbt(A) as model:
     ...     step = bid.FlipStep([model["r"]], scheme="paper")
     >>> point, (statistics,) = step.step(model.initial_point())
-    >>> int(statistics["bid_K"]) == point["r"].sum()
+    >>> int(statistics["bid_K"]) == int(point["r"].sum())
     True
     """
 

@@ -14,9 +14,12 @@ import pymc_bid as bid
 from pymc_bid.command_line.arguments import make_parser
 
 matplotlib.use("Agg")
+pytestmark = pytest.mark.documentation
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
+# Has a test of its own, next to this one.
+ELSEWHERE = {"priors"}
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
@@ -24,13 +27,19 @@ def blocks(page, language):
     return [code for kind, code in BLOCK.findall(page.read_text("utf-8")) if kind == language]
 
 
-@pytest.mark.parametrize("page", [p for p in PAGES if blocks(p, "python")], ids=lambda p: p.stem)
+@pytest.mark.parametrize(
+    "page",
+    [page for page in PAGES if blocks(page, "python") and page.stem not in ELSEWHERE],
+    ids=lambda page: page.stem,
+)
 def test_the_blocks_of_a_page_run_one_after_the_other(page, tmp_path, monkeypatch):
-    few = {"draws": 40, "tune": 40, "chains": 2, "cores": 1, "progressbar": False}
+    few = {"draws": 50, "tune": 40, "chains": 2, "cores": 1, "progressbar": False}
     original = pm.sample
-    monkeypatch.setattr(
-        pm, "sample", lambda **given: original(**{**given, **few, "random_seed": 1})
-    )
+
+    def sample(draws=None, **given):
+        return original(**{**given, **few, "random_seed": 1})
+
+    monkeypatch.setattr(pm, "sample", sample)
     monkeypatch.chdir(tmp_path)
     if page.stem == "command_line":
         write_result(tmp_path / "result.nc")

@@ -12,6 +12,7 @@ import pytest
 import pymc_bid as bid
 
 matplotlib.use("Agg")
+pytestmark = pytest.mark.documentation
 
 NAMES = [name for name in bid.__all__ if name != "datasets"]
 OBJECTS = {

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.documentation
+
 EXAMPLES = Path(__file__).parents[2] / "examples"
 STORIES = sorted(path.stem for path in EXAMPLES.glob("*.py") if path.stem != "__init__")
 
