@@ -1,5 +1,6 @@
 """An interpolative decomposition found in a PyMC model: its data and its values at a point."""
 
+from typing import NamedTuple
 from weakref import WeakKeyDictionary, WeakSet
 
 import numpy as np
@@ -18,15 +19,18 @@ from pymc_bid.graph.own_columns import OwnColumns, OwnDensityValues
 from pymc_bid.graph.roles import distribution_name, pool_from_mean, read_roles
 from pymc_bid.graph.structure import INTERPRETED, children, data_containers
 from pymc_bid.graph.values import (
+    CheckedState,
     Entry,
     KnownState,
     Point,
     Quantities,
-    StateEntry,
     WeightPrior,
     as_view,
 )
 from pymc_bid.regression import Regression, reduce_regression
+
+# What a difference has to be of the numbers that it is one of, for nine digits to be right.
+_CANCELLED = 1e-6
 
 
 class _Watch:
@@ -45,6 +49,24 @@ class _Watch:
         now = [container.get_value(borrow=True) for container in self._containers]
         before, self._seen = self._seen, now
         return any(old is not new for old, new in zip(before, now, strict=True))
+
+
+class _Errors(NamedTuple):
+    """Squared error of each target, and what it belongs to."""
+
+    state: NDArray[np.int64]
+    weights: NDArray[np.float64]
+    data: Regression
+    values: NDArray[np.float64]
+
+    def belong_to(self, state, weights, data) -> bool:
+        """Whether these are the errors of a state vector and weights."""
+        # Compared, not recognised: chains in processes of their own copy their points.
+        return (
+            self.data is data
+            and np.array_equal(self.state, state)
+            and (self.weights is weights or np.array_equal(self.weights, weights))
+        )
 
 
 class Decomposition:
@@ -68,9 +90,10 @@ class Decomposition:
 
     def __init__(self, likelihood: Variable, model: Model):
         self.roles = roles = read_roles(likelihood, model)
-        self.state = (StateEntry if roles.state in model.free_RVs else KnownState)(
-            roles.state, model
-        )
+        if roles.state not in model.free_RVs:
+            self.state = KnownState(roles.state, model)
+        else:
+            self.state = (Entry if roles.binary else CheckedState)(roles.state, model)
         self.weights = Entry(roles.weights, model)
         self.noise = NoiseValues(likelihood, roles.scale, roles.noise, roles.precision, model)
         self.hyperparameters = (
@@ -100,7 +123,7 @@ class Decomposition:
         target = model.rvs_to_values[likelihood]
         self._target = Quantities([target], model)
         self._read_size = pytensor.function([], roles.weights.shape[0], mode=INTERPRETED)
-        self._target_data = _Watch(data_containers([target]))
+        self._target_data = _Watch(data_containers([target], blockers=model.basic_RVs))
         # In an `Interpolation` the target is the pool as well.
         read = [target if roles.mean is None else roles.mean]
         if roles.own is not None:
@@ -108,10 +131,11 @@ class Decomposition:
         read += self.noise.expressions
         if roles.rows is not None:
             read.append(roles.rows)
-        self._pool_data = _Watch(data_containers(read))
+        self._pool_data = _Watch(data_containers(read, blockers=model.basic_RVs))
         self._pool: NDArray[np.float64] | None = None
         self._regression: Regression | None = None
         self._fixed_prior: WeightPrior | None = None
+        self._errors: _Errors | None = None
         self.regression()
         self.joint = Joint([self], model)
 
@@ -154,6 +178,39 @@ class Decomposition:
         if self.own is None:
             return np.ones(self.regression().shape[1])
         return (np.asarray(state) == 0).astype(np.float64)
+
+    def squared_errors(
+        self, state: NDArray[np.int64], weights: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Squared error of each target, (L,), not to be written to.
+
+        That of targets that are not interpolated means nothing.
+        """
+        data = self.regression()
+        if self._errors is None or not self._errors.belong_to(state, weights, data):
+            errors = data.squared_errors(np.flatnonzero(state == 1), weights)
+            # Copies: with several processes the arrays of a point are written over.
+            self._errors = _Errors(state.copy(), weights.copy(), data, errors)
+        return self._errors.values
+
+    def offer_errors(
+        self,
+        state: NDArray[np.int64],
+        weights: NDArray[np.float64],
+        errors: NDArray[np.float64],
+        scale: NDArray[np.float64],
+    ) -> None:
+        """Take squared errors that a step has at hand, unless they are what is left of rounding.
+
+        Parameters
+        ----------
+        state, weights, errors
+            As of `squared_errors`; arrays that nobody will write to.
+        scale : array (L,)
+            Of the numbers that the errors are a difference of.
+        """
+        if not np.any(self.interpolated(state) * (errors <= _CANCELLED * scale)):
+            self._errors = _Errors(state, weights, self.regression(), errors)
 
     def own_columns(self, point: Point) -> OwnColumns:
         """Return the own densities of the columns at a point."""

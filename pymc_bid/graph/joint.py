@@ -9,6 +9,7 @@ from pymc.model import Model
 from pymc_bid.graph.own_columns import OwnColumns
 from pymc_bid.graph.state_prior import StatePrior
 from pymc_bid.graph.values import Point, WeightPrior
+from pymc_bid.kernels.residual import errors_from_products
 from pymc_bid.regression import Products, Regression
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ class Joint:
     Attributes
     ----------
     parts : list of Decomposition
-    state : StateEntry or KnownState
+    state : Entry or KnownState
     state_prior : StatePrior or None
         The prior of the state vector, if that is sampled.
     """
@@ -75,6 +76,21 @@ class Joint:
         for part, columns in self._columns():
             point = part.weights.write(weights[:, columns], point)
         return point
+
+    def offer_errors(
+        self,
+        state: NDArray[np.int64],
+        weights: NDArray[np.float64],
+        residual_cross: NDArray[np.float64],
+    ) -> None:
+        """Tell the parts their squared errors, which Bᵀ(A - B·diag(r)·Y) (N, L) gives at once."""
+        products = self.products()
+        active = np.flatnonzero(state == 1)
+        errors = errors_from_products(active, weights, residual_cross, products)
+        for part, columns in self._columns():
+            part.offer_errors(
+                state, weights[:, columns], errors[columns], products.squares[columns]
+            )
 
     def noise_variance(self, point: Point) -> NDArray[np.float64]:
         """Return σ² of each target, (L,)."""

@@ -109,8 +109,8 @@ class Entry:
         return changed
 
 
-class StateEntry(Entry):
-    """Entry of a state vector, whatever its distribution."""
+class CheckedState(Entry):
+    """Entry of a state vector whose distribution may have other values than 0 and 1."""
 
     def read(self, point: Point) -> np.ndarray:
         """Return a 0/1 vector; it must not be written to."""

@@ -111,8 +111,8 @@ def swap_once(rng, state, weights, residual_cross, products, noise_variance, own
 
     and the two columns as targets as in `flip_sweep`.
 
-    `state` is updated in place. Returns how many exchanges were tried (none when no column or
-    every column is chosen) and how many were carried out.
+    `state` and `residual_cross` are updated in place. Returns how many exchanges were tried (none
+    when no column or every column is chosen) and how many were carried out.
     """
     number_chosen = 0
     for entry in state:
@@ -139,5 +139,7 @@ def swap_once(rng, state, weights, residual_cross, products, noise_variance, own
     if rng.random() < 1.0 / (1.0 + math.exp(-log_odds)):
         state[j] = 0
         state[i] = 1
+        add_column(j, -1, weights, residual_cross, products)
+        add_column(i, 1, weights, residual_cross, products)
         return 1, 1
     return 1, 0

@@ -18,7 +18,7 @@ _LOG_SQRT_TWO_PI = 0.5 * math.log(2.0 * math.pi)
 _SQRT_HALF = math.sqrt(0.5)
 
 # Where one proposal takes over from the next. At every point the acceptance is at least 0.49.
-_WIDE_SQUARED = 2.0 * math.pi  # squared width, in standard deviations, where normal and uniform tie
+WIDE_SQUARED = 2.0 * math.pi  # squared width, in standard deviations, where normal and uniform tie
 _STEEP = 1.5  # fall of the log density over the interval from which an exponential pays
 _NEAR = 0.5  # distance of the mean, in standard deviations, below which a folded normal pays
 _FAR = 1e8  # distance from which the density is an exponential to the last bit
@@ -65,7 +65,7 @@ def draw_truncated_normal(rng, mean, precision, lower, upper):
 
     if lower <= mean <= upper:
         # Both factors in turn: the square of the width alone could overflow or underflow.
-        if precision * width * width >= _WIDE_SQUARED:
+        if precision * width * width >= WIDE_SQUARED:
             deviation = 1.0 / math.sqrt(precision)
             while True:
                 draw = mean + deviation * rng.standard_normal()

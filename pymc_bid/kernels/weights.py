@@ -1,13 +1,85 @@
-"""Gibbs sweep over the weights Y, column by column and without the rows of the data."""
+"""Gibbs sweep over the weights Y, many columns at a time and without the rows of the data."""
+
+import math
 
 import numpy as np
 
-from pymc_bid.kernels.compilation import kernel
-from pymc_bid.kernels.truncated_normal import draw_truncated_normal
+from pymc_bid.kernels.compilation import kernel, part
+from pymc_bid.kernels.prior_weights import draw_row_from_prior, read_prior
+from pymc_bid.kernels.residual import TILE, pad, subtract_tile
+from pymc_bid.kernels.truncated_normal import WIDE_SQUARED, draw_truncated_normal
+
+BLOCK = 256
+"""Columns of Y that are drawn side by side."""
+
+
+@part()
+def fill_with_normals(rng, values, width):
+    """Draw the first `width` numbers of each row from the standard normal distribution."""
+    for row in range(values.shape[0]):
+        for column in range(width):
+            values[row, column] = rng.standard_normal()
+
+
+@part()
+def draw_weights(rng, normal, linear, total, lower, upper, drawn, width):
+    """Draw from truncated normals with precisions `total` and means `linear` / `total`.
+
+    All at once as normals, from standard ones that were drawn before; where the mean is out of
+    bounds, the interval narrow, or the draw outside, once more and one by one. A rejected proposal
+    does not matter to the next one, so this is exact.
+    """
+    outside = 0
+    for column in range(width):
+        mean = linear[column] / total[column]
+        value = mean + normal[column] / math.sqrt(total[column])
+        low, high = lower[column], upper[column]
+        # Comparisons with nan are false.
+        accepted = (
+            (low <= mean)
+            & (mean <= high)
+            & (total[column] * (high - low) * (high - low) >= WIDE_SQUARED)
+            & (low < value)
+            & (value < high)
+        )
+        outside += 0 if accepted else 1
+        drawn[column] = value if accepted else np.nan
+    if outside > 0:
+        for column in range(width):
+            if math.isnan(drawn[column]):
+                drawn[column] = draw_truncated_normal(
+                    rng, linear[column] / total[column], total[column], lower[column], upper[column]
+                )
+
+
+@part()
+def add_data(projection, fitted, noise_precision, square, linear, total):
+    """Turn mean and precision of the prior into those of the conditional, times its precision.
+
+    `linear` and `total` hold the prior's mean and precision, `projection` the products of the
+    column with the residuals, and `square` its square.
+    """
+    for column in range(noise_precision.size):
+        information = noise_precision[column]
+        linear[column] = (
+            total[column] * linear[column]
+            + (projection[column] + square * fitted[column]) * information
+        )
+        total[column] += square * information
+
+
+@part()
+def take_over(drawn, fitted, projection, square, errors):
+    """Let `fitted` be what was drawn, `errors` follow, and `drawn` be the change."""
+    for column in range(errors.size):
+        change = drawn[column] - fitted[column]
+        fitted[column] = drawn[column]
+        errors[column] += change * (change * square - 2.0 * projection[column])
+        drawn[column] = change
 
 
 @kernel()
-def sweep_weights(rng, active, weights, products, noise_precision, prior):
+def sweep_weights(rng, active, weights, products, noise_precision, prior, errors, rows_off):
     """Draw every weight once from its full conditional, in place.
 
     With x_k = r_k b_k the conditional of one weight is the truncated normal
@@ -16,9 +88,10 @@ def sweep_weights(rng, active, weights, products, noise_precision, prior):
         t = x_k·x_k / σ² + τ_kl
         m = ( x_k·(a_l - Σ_{j≠k} x_j y_jl) / σ² + τ_kl μ_kl ) / t
 
-    The columns of Y are independent given (r, σ²). For column l only the K numbers
-    c_k = b_k·(a_l - Σ_j x_j y_jl) are carried along, so the sweep costs O(K²L), whatever the
-    number of rows of the data. Rows that are off have x_k = 0: the formula is then the prior.
+    The columns of Y are independent given (r, σ²), and a block of them is drawn side by side. What
+    b_k·(a_l - Σ_j x_j y_jl) is takes a product of Gram matrix and weights, O(K²L) in all, whatever
+    the number of rows of the data: four rows of weights at a time, and corrected for each of the
+    four that is drawn. Rows that are off have x_k = 0: the formula is then the prior.
 
     Parameters
     ----------
@@ -33,58 +106,70 @@ def sweep_weights(rng, active, weights, products, noise_precision, prior):
         1/σ² of each target, zero for those whose weights have no likelihood: they get the prior.
     prior : tuple of four float64 arrays (N, L)
         Mean, precision, lower and upper bound; broadcast views are welcome.
+    errors : float64 array (L,)
+        Squared error of each target, updated in place: a weight that changes by δ changes it by
+        δ² b_k·b_k - 2 δ b_k·(a_l - Σ_j x_j y_jl).
+    rows_off : bool
+        Whether to draw the rows that are off as well.
     """
     _, grams, pattern, cross, _, _ = products
-    mean, precision, lower, upper = prior
-    number_active = active.size
+    number = active.size
     rows, columns = weights.shape
-    gram_active = np.empty((number_active, number_active))
+    largest = min(columns, BLOCK)
+    gram = np.zeros((pad(number), pad(number)))
     present = -1
-    fitted = np.empty(number_active)
-    projection = np.empty(number_active)
+    fitted = np.zeros((pad(number), largest))
+    normal = np.empty((number, largest))
+    projections = np.zeros((TILE, largest))
+    linear, total, low, high, drawn = np.empty((5, largest))
 
-    for column in range(columns):
-        if pattern[column] != present:
-            present = pattern[column]
-            for i in range(number_active):
-                for j in range(number_active):
-                    gram_active[i, j] = grams[present, active[i], active[j]]
-        information = noise_precision[column]
-        for i in range(number_active):
-            fitted[i] = weights[active[i], column]
-            projection[i] = cross[active[i], column]
-        for i in range(number_active):
-            value = fitted[i]
-            for j in range(number_active):
-                projection[j] -= gram_active[i, j] * value
-        for i in range(number_active):
-            row = active[i]
-            prior_precision = precision[row, column]
-            total = gram_active[i, i] * information + prior_precision
-            linear = (projection[i] + gram_active[i, i] * fitted[i]) * information
-            drawn = draw_truncated_normal(
-                rng,
-                (linear + prior_precision * mean[row, column]) / total,
-                total,
-                lower[row, column],
-                upper[row, column],
+    first = 0
+    while first < columns:
+        width = 1
+        while (
+            width < largest and first + width < columns and pattern[first + width] == pattern[first]
+        ):
+            width += 1
+        if pattern[first] != present:
+            present = pattern[first]
+            for i in range(number):
+                for j in range(number):
+                    gram[i, j] = grams[present, active[i], active[j]]
+        for i in range(number):
+            for column in range(width):
+                fitted[i, column] = weights[active[i], first + column]
+        fill_with_normals(rng, normal, width)
+        for i in range(number):
+            inner = i % TILE
+            if inner == 0:
+                for other in range(min(TILE, number - i)):
+                    for column in range(width):
+                        projections[other, column] = cross[active[i + other], first + column]
+                subtract_tile(projections, gram, i, fitted, width)
+            read_prior(prior, active[i], first, width, linear, total, low, high)
+            diagonal = gram[i, i]
+            add_data(
+                *(projections[inner], fitted[i], noise_precision[first : first + width], diagonal),
+                *(linear, total),
             )
-            change = drawn - fitted[i]
-            fitted[i] = drawn
-            for j in range(number_active):
-                projection[j] -= gram_active[i, j] * change
-            weights[row, column] = drawn
+            draw_weights(rng, normal[i], linear, total, low, high, drawn, width)
+            take_over(drawn, fitted[i], projections[inner], diagonal, errors[first : first + width])
+            for other in range(inner + 1, TILE):
+                # Zero beyond the last row.
+                coupling = gram[i + other - inner, i]
+                for column in range(width):
+                    projections[other, column] -= coupling * drawn[column]
+        for i in range(number):
+            for column in range(width):
+                weights[active[i], first + column] = fitted[i, column]
+        first += width
+
+    if not rows_off:
+        return
     # What is left to draw once the chosen rows, which come in ascending order, are passed over.
     passed = 0
     for row in range(rows):
-        if passed < number_active and active[passed] == row:
+        if passed < number and active[passed] == row:
             passed += 1
-            continue
-        for column in range(columns):
-            weights[row, column] = draw_truncated_normal(
-                rng,
-                mean[row, column],
-                precision[row, column],
-                lower[row, column],
-                upper[row, column],
-            )
+        else:
+            draw_row_from_prior(rng, row, weights, prior)

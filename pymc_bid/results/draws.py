@@ -172,8 +172,11 @@ def read_draws(
     noise: str = "sigma2",
 ) -> Draws:
     """Read the draws of a decomposition and check that they belong to the data."""
+    # In a model with a name, what `gbt` made has the prefix that the state vector has.
+    prefix = state[: state.rfind("::") + 2] if "::" in state else ""
+    own_variance, own_mean = prefix + OWN_VARIANCE, prefix + OWN_MEAN
     constants = read_group(idata, "constant_data")
-    missing = "mask" if constants is not None and OBSERVED in constants else None
+    missing = "mask" if constants is not None and prefix + OBSERVED in constants else None
     target = read_matrix(A, "A", missing)
     candidates = None if pool is None else read_matrix(pool, "pool", missing)
     posterior = read_posterior(idata)
@@ -197,21 +200,21 @@ def read_draws(
             f"{weights} is {stored.shape[2]} × {stored.shape[3]} in the posterior, but the data "
             f"need {shape[0]} × {shape[1]}: idata is that of another matrix."
         )
-    _check_observed(idata, target)
+    _check_observed(idata, target, prefix)
     columns = target.columns
     if columns is None:
         columns = basis if candidates is None else np.arange(shape[1])
         if candidates is not None and stored is not None and stored.dims[-1] in stored.coords:
             columns = stored[stored.dims[-1]].values
     # Either mark will do: draws may have been stored without ω².
-    has_mean = constants is not None and OWN_MEAN in constants
+    has_mean = constants is not None and own_mean in constants
     return Draws(
         state=states,
         weights=stored,
         noise=_read_noise(posterior, noise, shape[1]),
-        identity=OWN_VARIANCE in posterior or has_mean,
-        own_variance=_optional(posterior, OWN_VARIANCE, "own variance", 1),
-        own_mean=np.asarray(constants[OWN_MEAN] if has_mean else 0.0, dtype=np.float64),
+        identity=own_variance in posterior or has_mean,
+        own_variance=_optional(posterior, own_variance, "own variance", 1),
+        own_mean=np.asarray(constants[own_mean] if has_mean else 0.0, dtype=np.float64),
         target=target,
         pool=candidates,
         basis=basis,
@@ -253,7 +256,7 @@ def _agree(labels: NDArray | None, drawn: NDArray, name: str) -> NDArray:
     return labels
 
 
-def _check_observed(idata: Any, target: Matrix) -> None:
+def _check_observed(idata: Any, target: Matrix, prefix: str) -> None:
     observed = read_group(idata, "observed_data")
     if observed is None:
         return
@@ -262,7 +265,7 @@ def _check_observed(idata: Any, target: Matrix) -> None:
         return
     values = np.asarray(matrices[0])
     constants = read_group(idata, "constant_data")
-    rows = None if constants is None else constants.get(ROWS)
+    rows = None if constants is None else constants.get(prefix + ROWS)
     if target.compressed or rows is not None:
         _check_products(values, len(values) if rows is None else int(rows), target)
         return

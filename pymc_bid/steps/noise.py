@@ -5,7 +5,7 @@ from typing import ClassVar
 import numpy as np
 
 from pymc_bid.graph.roles import require_only_child
-from pymc_bid.steps.base import DecompositionStep, active_columns
+from pymc_bid.steps.base import DecompositionStep
 
 
 class NoiseStep(DecompositionStep):
@@ -46,7 +46,7 @@ class NoiseStep(DecompositionStep):
         data = decomposition.regression()
         state = decomposition.state.read(point)
         interpolated = decomposition.interpolated(state)
-        errors = data.squared_errors(active_columns(state), decomposition.weights.read(point))
+        errors = decomposition.squared_errors(state, decomposition.weights.read(point))
         squares, entries = interpolated * errors, interpolated * data.products.rows
         if decomposition.roles.noise.ndim == 0:
             squares, entries = squares.sum(), entries.sum()

@@ -166,6 +166,7 @@ class StateStep(DecompositionStep):
                 )
             if self.scheme == "collapsed" or self.moves:
                 point = joint.write_weights(chain.weights, point)
+            joint.offer_errors(chain.state, chain.weights, residual_cross)
         point = joint.state.write(chain.state, point)
         # Integrated out above, so they have to be drawn before anyone looks at them.
         point = joint.draw_own_variances(self.rng, chain.state, point)

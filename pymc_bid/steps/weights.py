@@ -77,11 +77,20 @@ class WeightStep(DecompositionStep):
                 np.broadcast_to(mean_precision[..., part], weights.shape) for part in (0, 1)
             )
             prior = prior._replace(mean=mean, precision=precision)
-        for _ in range(self.nu):
-            sweep_weights(self.rng, active, weights, data.products, noise_precision, prior)
+        before = decomposition.squared_errors(state, weights)
+        errors = before.copy()
+        for remaining in reversed(range(self.nu)):
+            # Only the last draws of rows that are off will be seen, unless they have parents.
+            rows_off = hierarchical or remaining == 0
+            sweep_weights(
+                *(self.rng, active, weights, data.products, noise_precision, prior),
+                *(errors, rows_off),
+            )
             if hierarchical:
                 sweep_hyperparameters(self.rng, mean_precision, weights, *hyperprior)
-        squares = float(interpolated @ data.squared_errors(active, weights))
+        scale = np.maximum(before, data.products.squares)
+        decomposition.offer_errors(state, weights, errors, scale)
+        squares = float(interpolated @ decomposition.squared_errors(state, weights))
         if hierarchical:
             point = decomposition.hyperparameters.write(mean_precision, point)
         # Written last: a transform of the weights may depend on the hyperparameters.

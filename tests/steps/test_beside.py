@@ -150,6 +150,7 @@ def drawn_by(idata):
     return as_columns({name: np.asarray(idata["posterior"][name])[0] for name in MIXED})
 
 
+@pytest.mark.slow
 def test_nuts_beside_without_being_asked_for(mixed_reference):
     with mixed_model():
         idata = pm.sample(draws=1500, tune=400, random_seed=1, **QUIET)

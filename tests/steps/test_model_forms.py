@@ -63,9 +63,15 @@ def test_the_identity_model_takes_a_given_state_vector(transform):
 def test_given_weights_leave_the_state_vector_to_pymc(transform):
     model = transform(build(noise=0.8), {"Y": np.full((3, 2), 0.5)})
     assert assigned(model) == {"r": "BinaryGibbsMetropolis"}
-    assert sample(model)["posterior"]["r"].shape == (1, 25, 3)
     with model, pytest.raises(TypeError, match="BinaryGibbsMetropolis"):
         bid.FlipStep(model["r"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("transform", [observe, do])
+def test_pymc_samples_the_state_vector_of_given_weights(transform):
+    model = transform(build(noise=0.8), {"Y": np.full((3, 2), 0.5)})
+    assert sample(model)["posterior"]["r"].shape == (1, 25, 3)
 
 
 def test_copies_draw_what_the_model_draws():
@@ -107,8 +113,15 @@ def test_nested_models_have_prefixes_on_names_and_dims(pair):
     posterior = pair[1]["posterior"]
     assert posterior["first::Y"].dims[2:] == ("first::basis", "first::column")
     assert posterior["second::r"].dims[2:] == ("second::basis",)
-    result = bid.decompose(pair[1], TARGET, state="first::r", weights="first::Y")
-    assert len(result.columns) == 1
+
+
+@pytest.mark.filterwarnings("ignore:Only .* of the draws")
+def test_draws_of_nested_models_can_be_decomposed(pair):
+    for prefix, data, identity in (("first", TARGET, False), ("second", POOL, True)):
+        names = {"state": "r", "weights": "Y", "noise": "sigma2"}
+        names = {argument: f"{prefix}::{name}" for argument, name in names.items()}
+        result = bid.decompose(pair[1], data, **names)
+        assert bool(result.data.attrs["identity"]) is identity
 
 
 def test_a_constructor_joins_the_model_around_it():

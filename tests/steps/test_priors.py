@@ -15,7 +15,7 @@ POOL = RNG.normal(size=(3, 3))
 TARGET = 0.7 * POOL[:, :2] + 0.6 * RNG.normal(size=(3, 2))
 SHAPE = (3, 2)
 REFERENCE_DRAWS = 200_000
-DRAWS = 1500
+DRAWS = 1000
 NOISE = 8.0, 5.0
 
 
@@ -78,14 +78,20 @@ BOUNDS = {
 }
 
 
-@pytest.mark.parametrize("bounds", BOUNDS.values(), ids=BOUNDS.keys())
-def test_bounds(bounds):
-    lower, upper = bounds
-    given = [None if np.isinf(bound).all() else bound for bound in bounds]
+def some(cases, default):
+    """Parameters of all cases, those not in `default` for the slow run."""
+    marks = {name: () if name in default else pytest.mark.slow for name in cases}
+    return [pytest.param(*case, id=name, marks=marks[name]) for name, case in cases.items()]
+
+
+@pytest.mark.parametrize(("lower", "upper"), some(BOUNDS, ["per entry", "nonnegative"]))
+def test_bounds(lower, upper):
+    given = [None if np.isinf(bound).all() else bound for bound in (lower, upper)]
     model = build(weights=lambda: add_weights(lower=given[0], upper=given[1]))
     check(model, lambda rng: {"Y": truncated(rng, lower=lower, upper=upper)}, "bounds")
 
 
+@pytest.mark.slow
 def test_no_bounds():
     model = build(weights=lambda: pm.Normal("Y", 0.2, tau=1.5, shape=SHAPE))
     check(model, lambda rng: {"Y": truncated(rng, lower=-np.inf, upper=np.inf)}, "normal")
@@ -97,6 +103,7 @@ def test_arrays_of_means_and_precisions():
     check(model, lambda rng: {"Y": truncated(rng, mu, tau)}, "arrays")
 
 
+@pytest.mark.slow
 def test_informative_inclusion():
     probability = np.array([0.2, 0.7, 0.5])
     model = build(lambda: pm.Bernoulli("r", probability))
@@ -116,7 +123,7 @@ GROUPS = {
 }
 
 
-@pytest.mark.parametrize(("shape", "group"), GROUPS.values(), ids=GROUPS.keys())
+@pytest.mark.parametrize(("shape", "group"), some(GROUPS, ["one for a group"]))
 def test_beta_inclusion(shape, group):
     def state():
         p = pm.Beta("p", 1.5, 2.0, shape=shape)
@@ -136,7 +143,7 @@ def test_logit_offset():
     model = build()
     with model:
         pm.Potential("offset", (OFFSET * model["r"]).sum())
-    assert bid.FlipStep([model["r"]], model=model).decomposition.state_prior.linear
+    assert bid.FlipStep([model["r"]], model=model).decomposition.joint.state_prior.linear
     check(model, lambda rng: {}, "offset", log_weights=lambda drawn: drawn["r"] @ OFFSET)
 
 
@@ -152,7 +159,7 @@ TERMS = {
 }
 
 
-@pytest.mark.parametrize(("term", "reference"), TERMS.values(), ids=TERMS.keys())
+@pytest.mark.parametrize(("term", "reference"), some(TERMS, ["neighbours"]))
 def test_potential_of_the_state_vector(term, reference):
     model = build(lambda: pm.Bernoulli("r", 0.5, shape=3, initval=[1, 0, 0]))
     with model:
@@ -160,6 +167,7 @@ def test_potential_of_the_state_vector(term, reference):
     check(model, lambda rng: {}, "potential", log_weights=lambda drawn: reference(drawn["r"]))
 
 
+@pytest.mark.slow
 def test_another_variable_that_depends_on_the_state_vector():
     model = build()
     with model:
@@ -177,6 +185,7 @@ def test_known_noise():
     check(model, lambda rng: {"sigma2": np.full(REFERENCE_DRAWS, 0.64)}, "known noise")
 
 
+@pytest.mark.slow
 def test_offset_with_a_fixed_number_of_columns():
     model = build(lambda: bid.StateVector("r", k=1, n=3))
     with model:
