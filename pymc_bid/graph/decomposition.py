@@ -93,6 +93,7 @@ class Decomposition:
 
     def __init__(self, likelihood: Variable, model: Model):
         self.roles = roles = read_roles(likelihood, model)
+        self.state: Entry | KnownState
         if roles.state not in model.free_RVs:
             self.state = KnownState(roles.state, model)
         else:
