@@ -1,6 +1,5 @@
 """An interpolative decomposition found in a PyMC model: its data and its values at a point."""
 
-from operator import is_not
 from typing import NamedTuple
 from weakref import WeakKeyDictionary, WeakSet
 
@@ -49,9 +48,11 @@ class _Watch:
 
     def changed(self) -> bool:
         """Whether there is a new array; asking again says no."""
-        now = [place[0] for place in self._places]
-        before, self._seen = self._seen, now
-        return any(map(is_not, before, now))
+        for place, seen in zip(self._places, self._seen, strict=True):
+            if place[0] is not seen:
+                self._seen = [place[0] for place in self._places]
+                return True
+        return False
 
 
 class _Errors(NamedTuple):
@@ -140,6 +141,7 @@ class Decomposition:
         self._regression: Regression | None = None
         self._fixed_prior: WeightPrior | None = None
         self._errors: _Errors | None = None
+        self._everything = np.empty(0)
         self.regression()
         self.joint = Joint([self], model)
 
@@ -178,9 +180,15 @@ class Decomposition:
         return pool
 
     def interpolated(self, state: NDArray[np.int64]) -> NDArray[np.float64]:
-        """1.0 for each target that is interpolated, 0.0 for each with a density of its own."""
+        """1.0 for each target that is interpolated, 0.0 for each with a density of its own.
+
+        Not to be written to.
+        """
         if self.own is None:
-            return np.ones(self.regression().shape[1])
+            targets = self.regression().shape[1]
+            if self._everything.size != targets:
+                self._everything = np.ones(targets)
+            return self._everything
         return (np.asarray(state) == 0).astype(np.float64)
 
     def squared_errors(

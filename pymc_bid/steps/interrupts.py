@@ -1,6 +1,8 @@
 """Holding Ctrl-C back while compiled code runs."""
 
-import signal
+# Not the public module, whose functions turn numbers into names and back: three steps in each
+# iteration would pay for it.
+import _signal
 import threading
 from collections.abc import Callable
 from functools import wraps
@@ -16,16 +18,16 @@ def finish_before_interrupt(function: Callable) -> Callable:
 
     @wraps(function)
     def finished(*arguments, **options):
-        handler = signal.getsignal(signal.SIGINT)
+        handler = _signal.getsignal(_signal.SIGINT)
         # Only the main thread handles signals, and it may be set to ignore this one.
         if not callable(handler) or threading.current_thread() is not threading.main_thread():
             return function(*arguments, **options)
         waiting: list[tuple[int, Any]] = []
-        signal.signal(signal.SIGINT, lambda *received: waiting.append(received))
+        _signal.signal(_signal.SIGINT, lambda *received: waiting.append(received))
         try:
             result = function(*arguments, **options)
         finally:
-            signal.signal(signal.SIGINT, handler)
+            _signal.signal(_signal.SIGINT, handler)
         if waiting:
             handler(*waiting[0])
         return result
