@@ -36,6 +36,7 @@ def test_there_are_four_examples():
     assert [section[:2] for section in EXAMPLES] == ["1.", "2.", "3.", "4."]
 
 
+@pytest.mark.documentation
 @pytest.mark.parametrize("section", EXAMPLES, ids=lambda section: section.splitlines()[0])
 def test_an_example_runs_as_it_is_written(section, quick_sampling):
     namespace = {}
