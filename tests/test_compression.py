@@ -1,5 +1,6 @@
 """A compressed matrix gives the posterior of the matrix, whatever kind of matrix it was."""
 
+import os
 import subprocess
 import sys
 
@@ -297,6 +298,8 @@ def peak_memory(prepare):
     """Rows, and the process's peak memory in MiB before and after compressing."""
     result = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", PEAK.format(prepare=prepare)],
+        # The threads of dask and those of BLAS would compete.
+        env=os.environ | {"OMP_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
         check=True,
