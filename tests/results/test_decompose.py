@@ -357,10 +357,10 @@ def test_the_model_with_the_identity_inside(stored):
 
 def test_a_model_with_more_variables_is_refused(sampled):
     with pm.Model() as more:
-        p = pm.Beta("p", 1, 1)
-        r = bid.StateVector("r", p=p, n=8)
-        Y = pm.TruncatedNormal("Y", 0, 1, lower=-1, upper=1, shape=(8, 8))
+        r = bid.StateVector("r", p=0.5, n=8)
+        tau = pm.Gamma("tau", 2, 2)
+        Y = pm.TruncatedNormal("Y", 0, tau=tau, lower=-1, upper=1, shape=(8, 8))
         sigma2 = pm.InverseGamma("sigma2", 0.1, 1)
         pm.Normal("A", mu=(VALUES * r) @ Y, sigma=pm.math.sqrt(sigma2), observed=VALUES)
-    with pytest.raises(TypeError, match="free variables p"):
+    with pytest.raises(TypeError, match="free variables tau"):
         quietly(sampled, A, choose=[0, 1], model=more)

@@ -12,18 +12,20 @@ from pymc_bid.results.predict import predict_rows
 from tests.results.cases import make_draws
 
 
-def test_moments_and_quantiles_are_those_of_the_mixture():
+@pytest.mark.parametrize("of_columns", [False, True])
+def test_moments_and_quantiles_are_those_of_the_mixture(of_columns):
     rng = np.random.default_rng(0)
     chosen = rng.normal(size=(7, 3)) * [[1], [5], [20], [1], [1], [0], [1]]
-    weights, noise = rng.uniform(-1, 1, (40, 3, 4)), rng.gamma(2.0, 0.05, 40)
+    weights = rng.uniform(-1, 1, (40, 3, 4))
+    noise = rng.gamma(2.0, 0.05, (40, 4 if of_columns else 1))
     # Two far lumps, where Newton's method alone would go astray.
     weights[:20, :, 3] += 30
     found = predict_rows(chosen, weights, noise, 0.9)
     centres = np.einsum("mk,skl->sml", chosen, weights)
     np.testing.assert_allclose(found.mean, centres.mean(axis=0), atol=1e-12)
-    np.testing.assert_allclose(found.sd, np.sqrt(centres.var(axis=0) + noise.mean()))
+    np.testing.assert_allclose(found.sd, np.sqrt(centres.var(axis=0) + noise.mean(axis=0)))
     for bound, tail in ((found.lower, 0.05), (found.upper, 0.95)):
-        mass = stats.norm.cdf((bound - centres) / np.sqrt(noise)[:, None, None]).mean(axis=0)
+        mass = stats.norm.cdf((bound - centres) / np.sqrt(noise)[:, None, :]).mean(axis=0)
         np.testing.assert_allclose(mass, tail, atol=1e-6)
 
 
