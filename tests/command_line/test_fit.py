@@ -135,6 +135,8 @@ def test_an_interrupt_keeps_what_was_drawn(tmp_path):
         stderr=other,
         cwd=Path(bid.__file__).parents[1],
         start_new_session=True,
+        # A shell starts processes in the background with interrupts ignored, and so their children.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     os.close(other)
     drawing = threading.Event()
