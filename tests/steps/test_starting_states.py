@@ -15,7 +15,7 @@ SUPPORT_POINT = np.ones(8, int)
 def stuck_steps(monkeypatch):
     """Steps whose moves do nothing, so that every draw is the start."""
     for step in (bid.FlipStep, bid.SwapStep):
-        monkeypatch.setattr(step, "collapsed", lambda self, *arrays, cross: {})
+        monkeypatch.setattr(step, "collapsed", lambda self, *arrays: {})
 
 
 def starts(model, chains=3, seed=8, **options):
