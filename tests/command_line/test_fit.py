@@ -123,7 +123,9 @@ finally:
     assert "pymc-bid" in done.stdout
 
 
-@pytest.mark.skipif(os.name == "nt", reason="needs a pseudo-terminal")
+@pytest.mark.skipif(
+    os.name == "nt", reason="Windows has no pseudo-terminals, on which progress is drawn"
+)
 def test_an_interrupt_keeps_what_was_drawn(tmp_path):
     # A terminal of its own: progress bars are drawn while sampling only there.
     terminal, other = os.openpty()

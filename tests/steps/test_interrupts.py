@@ -31,7 +31,9 @@ def test_the_interrupt_comes_after_the_work_and_the_handler_is_put_back():
     assert signal.getsignal(signal.SIGINT) is handler
 
 
-@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs timers")
+@pytest.mark.skipif(
+    not hasattr(signal, "setitimer"), reason="Windows has no signal.setitimer to interrupt with"
+)
 def test_interrupts_at_any_moment_leave_the_interpreter_alive():
     model = bid.gbt(small_data()[0])
     with model:
