@@ -25,32 +25,34 @@ from pymc_bid.graph.values import (
     Point,
     Quantities,
     WeightPrior,
+    active_columns,
     as_view,
 )
+from pymc_bid.kernels.residual import any_cancelled
 from pymc_bid.regression import Regression, reduce_regression
-
-# What a difference has to be of the numbers that it is one of, for nine digits to be right.
-_CANCELLED = 1e-6
 
 
 class _Watch:
-    """Tells whether data containers were given new arrays since it was last asked."""
+    """Tells whether data containers were given new arrays."""
 
     def __init__(self, containers: list[SharedVariable]):
         self._containers = containers
         # Asked many times in each iteration: `get_value` would take longer than some of the steps.
         self._places = [container.container.storage for container in containers]
-        self._seen = [place[0] for place in self._places]
+        self.look()
 
     def covers(self, other: "_Watch") -> bool:
         """Whether this changes whenever the other one does."""
         return set(other._containers) <= set(self._containers)
 
+    def look(self) -> None:
+        """Take note of the arrays that the containers hold."""
+        self._seen = [(place, place[0]) for place in self._places]
+
     def changed(self) -> bool:
-        """Whether there is a new array; asking again says no."""
-        for place, seen in zip(self._places, self._seen, strict=True):
+        """Whether there is an array that was not there at the last look."""
+        for place, seen in self._seen:
             if place[0] is not seen:
-                self._seen = [place[0] for place in self._places]
                 return True
         return False
 
@@ -68,7 +70,7 @@ class _Errors(NamedTuple):
         # Compared, not recognised: chains in processes of their own copy their points.
         return (
             self.data is data
-            and np.array_equal(self.state, state)
+            and (self.state is state or np.array_equal(self.state, state))
             and (self.weights is weights or np.array_equal(self.weights, weights))
         )
 
@@ -128,7 +130,6 @@ class Decomposition:
         target = model.rvs_to_values[likelihood]
         self._target = Quantities([target], model)
         self._read_size = pytensor.function([], roles.weights.shape[0], mode=INTERPRETED)
-        self._target_data = _Watch(data_containers([target], blockers=model.basic_RVs))
         # In an `Interpolation` the target is the pool as well.
         read = [target if roles.mean is None else roles.mean]
         if roles.own is not None:
@@ -137,32 +138,38 @@ class Decomposition:
         if roles.rows is not None:
             read.append(roles.rows)
         self._pool_data = _Watch(data_containers(read, blockers=model.basic_RVs))
+        self._data = _Watch(data_containers([target, *read], blockers=model.basic_RVs))
         self._pool: NDArray[np.float64] | None = None
         self._regression: Regression | None = None
         self._fixed_prior: WeightPrior | None = None
         self._errors: _Errors | None = None
         self._everything = np.empty(0)
+        self._no_own = OwnColumns.none(0)
         self.regression()
         self.joint = Joint([self], model)
 
     def regression(self) -> Regression:
         """Return the data, read again if a `pm.Data` container was given new values."""
-        # Both are asked: a container may hold the pool and the target.
-        new_target, new_pool = self._target_data.changed(), self._pool_data.changed()
-        if self._regression is None or new_target or new_pool:
-            target = self._read_target()
-            self._size = int(self._read_size())
-            if self._pool is None or new_pool:
-                self._pool = self._pool_of(target)
-            row_weights = self.noise.read_row_weights(target.shape, self.roles.entries)
-            rows = None if self._rows is None else int(self._rows({})[0])
-            self._regression = reduce_regression(self._pool, target, row_weights, rows)
-            if self.own is not None:
-                self.own.read_target(target, row_weights, self._regression.products.rows)
-            if self._pool_data.covers(self._target_data):
-                # The pool may have many rows, and is read again with every new target.
-                self._pool = None
+        if self._regression is None or self._data.changed():
+            self._regression = self._read_regression()
+            self._data.look()
+            self._pool_data.look()
         return self._regression
+
+    def _read_regression(self) -> Regression:
+        target = self._read_target()
+        self._size = int(self._read_size())
+        if self._pool is None or self._pool_data.changed():
+            self._pool = self._pool_of(target)
+        row_weights = self.noise.read_row_weights(target.shape, self.roles.entries)
+        rows = None if self._rows is None else int(self._rows({})[0])
+        regression = reduce_regression(self._pool, target, row_weights, rows)
+        if self.own is not None:
+            self.own.read_target(target, row_weights, regression.products.rows)
+        if self._pool_data.covers(self._data):
+            # The pool may have many rows, and is read again with every new target.
+            self._pool = None
+        return regression
 
     def _read_target(self) -> NDArray[np.float64]:
         target = np.asarray(self._target({})[0], dtype=np.float64)
@@ -200,7 +207,7 @@ class Decomposition:
         """
         data = self.regression()
         if self._errors is None or not self._errors.belong_to(state, weights, data):
-            errors = data.squared_errors(np.flatnonzero(state == 1), weights)
+            errors = data.squared_errors(active_columns(state), weights)
             # Copies: with several processes the arrays of a point are written over.
             self._errors = _Errors(state.copy(), weights.copy(), data, errors)
         return self._errors.values
@@ -221,13 +228,15 @@ class Decomposition:
         scale : array (L,)
             Of the numbers that the errors are a difference of.
         """
-        if not np.any(self.interpolated(state) * (errors <= _CANCELLED * scale)):
+        if not any_cancelled(errors, scale, self.interpolated(state)):
             self._errors = _Errors(state, weights, self.regression(), errors)
 
     def own_columns(self, point: Point) -> OwnColumns:
         """Return the own densities of the columns at a point."""
         if self.own is None:
-            return OwnColumns.none(self._size)
+            if self._no_own.log_densities.size != self._size:
+                self._no_own = OwnColumns.none(self._size)
+            return self._no_own
         return self.own.columns(point)
 
     def noise_variance(self, point: Point) -> NDArray[np.float64]:

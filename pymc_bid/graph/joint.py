@@ -8,7 +8,7 @@ from pymc.model import Model
 
 from pymc_bid.graph.own_columns import OwnColumns
 from pymc_bid.graph.state_prior import StatePrior
-from pymc_bid.graph.values import Point, WeightPrior
+from pymc_bid.graph.values import Point, WeightPrior, active_columns
 from pymc_bid.kernels.residual import errors_from_products
 from pymc_bid.regression import Products, Regression
 
@@ -69,10 +69,14 @@ class Joint:
 
     def weights(self, point: Point) -> NDArray[np.float64]:
         """Return a copy of the weights, (N, L)."""
+        if len(self.parts) == 1:
+            return np.array(self.parts[0].weights.read(point), order="C")
         return np.concatenate([part.weights.read(point) for part in self.parts], axis=1)
 
     def write_weights(self, weights: NDArray[np.float64], point: Point) -> Point:
         """Return a new point with these weights."""
+        if len(self.parts) == 1:
+            return self.parts[0].weights.write(weights, point)
         for part, columns in self._columns():
             point = part.weights.write(weights[:, columns], point)
         return point
@@ -85,8 +89,11 @@ class Joint:
     ) -> None:
         """Tell the parts their squared errors, which Bᵀ(A - B·diag(r)·Y) (N, L) gives at once."""
         products = self.products()
-        active = np.flatnonzero(state == 1)
+        active = active_columns(state)
         errors = errors_from_products(active, weights, residual_cross, products)
+        if len(self.parts) == 1:
+            self.parts[0].offer_errors(state, weights, errors, products.squares)
+            return
         for part, columns in self._columns():
             part.offer_errors(
                 state, weights[:, columns], errors[columns], products.squares[columns]

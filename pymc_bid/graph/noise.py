@@ -162,7 +162,7 @@ class NoiseValues:
                 scale = np.atleast_2d(scale / self._factor)[0]
                 scale = scale[: targets if self._matrix else 1]
             variance = scale.ravel() ** 2
-        return np.array(np.broadcast_to(variance, (targets,)))
+        return np.full(targets, variance)
 
     def prior(self, point: Point) -> list[NDArray[np.float64]]:
         """Shape and scale of the inverse gamma prior of σ²."""

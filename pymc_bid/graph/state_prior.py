@@ -38,6 +38,7 @@ class StatePrior:
             else None
         )
         self._fixed: NDArray[np.float64] | None = None
+        self._fixed_odds: NDArray[np.float64] | None = None
 
     @cached_property
     def _further(self) -> Quantities:
@@ -47,8 +48,11 @@ class StatePrior:
     def log_odds(self, size: int, point: Point) -> NDArray[np.float64]:
         """Return the log odds of each of `size` columns, less further terms that are not linear.
 
-        They are even for a subset distribution, where nothing else speaks for a column.
+        They are even for a subset distribution, where nothing else speaks for a column. Not to be
+        written to.
         """
+        if self._fixed_odds is not None and self._fixed_odds.size == size:
+            return self._fixed_odds
         odds = np.zeros(size)
         if self._probability is not None:
             probability = np.asarray(self._probability(point)[0], dtype=np.float64)
@@ -56,6 +60,8 @@ class StatePrior:
                 odds += np.log(probability) - np.log1p(-probability)
         if self.further and self.linear:
             odds += self._slopes(size, point)
+        elif self._probability is None or self._probability.fixed:
+            self._fixed_odds = odds
         return odds
 
     def _slopes(self, size: int, point: Point) -> NDArray[np.float64]:

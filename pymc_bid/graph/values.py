@@ -28,6 +28,11 @@ def as_view(values, shape: tuple[int, int]) -> NDArray[np.float64]:
     return view
 
 
+def active_columns(state: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the chosen columns J of a vector of zeros and ones, ascending."""
+    return state.nonzero()[0]
+
+
 class WeightPrior(NamedTuple):
     """Parameters of the weights' prior, each a read-only (N, L) view."""
 

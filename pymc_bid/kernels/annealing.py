@@ -12,9 +12,10 @@ None of this leaves the posterior invariant: it belongs to draws that are discar
 
 import numpy as np
 
-from pymc_bid.kernels.compilation import kernel, part
+from pymc_bid.kernels.compilation import part
 from pymc_bid.kernels.oblique import draw_index
 from pymc_bid.kernels.own_column import interpolated_targets
+from pymc_bid.kernels.random_numbers import generator_at, random_kernel
 from pymc_bid.kernels.tableau import (
     build_surrogate,
     expected_squared_error,
@@ -144,9 +145,9 @@ def tempered_swaps(rng, state, log_prior_odds, surrogate, temperature, number_of
     return changed
 
 
-@kernel()
+@random_kernel
 def scout_step(
-    rng,
+    stream,
     state,
     noise_variance,
     problem,
@@ -160,7 +161,8 @@ def scout_step(
 
     Parameters
     ----------
-    rng : numpy.random.Generator
+    stream : numpy.random.Generator
+        See `pymc_bid.kernels.random_numbers.random_kernel`.
     state : (N,) int array
         The scout's state, changed in place.
     noise_variance : float
@@ -181,6 +183,7 @@ def scout_step(
     changed : int
         How many flips and swaps happened.
     """
+    rng = generator_at(stream)
     products, prior, own = problem
     model = (products, noise_variance, prior, own)
     surrogate = build_surrogate(state, model, log_prior_odds)

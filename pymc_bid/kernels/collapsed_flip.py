@@ -15,7 +15,6 @@ state becomes the Metropolis step of `pymc_bid.kernels.own_column`.
 
 import numpy as np
 
-from pymc_bid.kernels.compilation import kernel
 from pymc_bid.kernels.oblique import (
     draw_companions,
     image_of_direction,
@@ -40,11 +39,12 @@ from pymc_bid.kernels.own_column import (
     start_interpolating,
     stop_interpolating,
 )
+from pymc_bid.kernels.random_numbers import generator_at, random_kernel
 
 
-@kernel()
+@random_kernel
 def collapsed_flips(
-    rng,
+    stream,
     state,
     weights,
     residual_cross,
@@ -60,7 +60,8 @@ def collapsed_flips(
 
     Parameters
     ----------
-    rng : numpy.random.Generator
+    stream : numpy.random.Generator
+        See `pymc_bid.kernels.random_numbers.random_kernel`.
     state : (N,) int array
         Which columns are in; changed in place.
     weights : (N, L) array
@@ -88,6 +89,7 @@ def collapsed_flips(
     tried, accepted : int
         Number of visits that could change a state, and of those that did.
     """
+    rng = generator_at(stream)
     number_of_columns, number_of_targets = weights.shape
     _, precision, _, _ = prior
     gram, grams, pattern, _, _, _ = products

@@ -20,7 +20,7 @@ inclusion, where the prior odds of the two columns enter.
 
 import numpy as np
 
-from pymc_bid.kernels.compilation import kernel, part
+from pymc_bid.kernels.compilation import part
 from pymc_bid.kernels.oblique import (
     closeness,
     draw_companions,
@@ -46,6 +46,7 @@ from pymc_bid.kernels.own_column import (
     start_interpolating,
     stop_interpolating,
 )
+from pymc_bid.kernels.random_numbers import generator_at, random_kernel
 
 
 @part()
@@ -96,9 +97,9 @@ def draw_pair(rng, state, gram, log_prior_odds, members, affinity):
     return leaving, entering, np.log(forward) - np.log(backward)
 
 
-@kernel()
+@random_kernel
 def collapsed_swaps(
-    rng,
+    stream,
     state,
     weights,
     residual_cross,
@@ -114,7 +115,8 @@ def collapsed_swaps(
 
     Parameters
     ----------
-    rng : numpy.random.Generator
+    stream : numpy.random.Generator
+        See `pymc_bid.kernels.random_numbers.random_kernel`.
     state : (N,) int array
         Which columns are in; changed in place, with the same sum.
     weights : (N, L) array
@@ -141,6 +143,7 @@ def collapsed_swaps(
     -------
     tried, accepted : int
     """
+    rng = generator_at(stream)
     number_of_columns, number_of_targets = weights.shape
     _, precision, _, _ = prior
     gram, grams, pattern, _, _, _ = products

@@ -12,13 +12,15 @@ other weights the next time.
 import numpy as np
 
 from pymc_bid.kernels.collapsed_flip import collapsed_flips
-from pymc_bid.kernels.compilation import kernel
+from pymc_bid.kernels.random_numbers import random_kernel
 from pymc_bid.kernels.tableau import build_surrogate, log_odds_in, pivot_surrogate
 
+flip = collapsed_flips.compiled
 
-@kernel()
+
+@random_kernel
 def focused_flips(
-    rng,
+    stream,
     state,
     weights,
     residual_cross,
@@ -37,8 +39,8 @@ def focused_flips(
 
     Parameters
     ----------
-    rng, state, weights, residual_cross, products, noise_variance, prior, own, log_prior_odds, \
-    companion_sizes
+    stream, state, weights, residual_cross, products, noise_variance, prior, own, \
+    log_prior_odds, companion_sizes
         As in `pymc_bid.kernels.collapsed_flip.collapsed_flips`.
     likeness : tuple
         The `model` of `pymc_bid.kernels.tableau` that is like this one.
@@ -64,8 +66,8 @@ def focused_flips(
             if not lowest < log_odds[row] < highest:
                 continue
             column[0] = row
-            visits, changes = collapsed_flips(
-                rng,
+            visits, changes = flip(
+                stream,
                 state,
                 weights,
                 residual_cross,

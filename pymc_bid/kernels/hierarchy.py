@@ -2,11 +2,13 @@
 
 import math
 
-from pymc_bid.kernels.compilation import kernel
+from pymc_bid.kernels.random_numbers import generator_at, random_kernel
 
 
-@kernel()
-def sweep_hyperparameters(rng, mean_precision, weights, hyper_mean, hyper_precision, shape, rate):
+@random_kernel
+def sweep_hyperparameters(
+    stream, mean_precision, weights, hyper_mean, hyper_precision, shape, rate
+):
     """Draw μ_kl, then τ_kl, from their full conditionals, in place.
 
     Under the GTNSNG prior the truncation constant of y_kl | μ_kl, τ_kl cancels, which leaves the
@@ -17,13 +19,15 @@ def sweep_hyperparameters(rng, mean_precision, weights, hyper_mean, hyper_precis
 
     Parameters
     ----------
-    rng : numpy.random.Generator
+    stream : numpy.random.Generator
+        See `pymc_bid.kernels.random_numbers.random_kernel`.
     mean_precision : float64 array (N, L, 2)
         μ and τ along the last axis, updated in place.
     weights : float64 array (N, L)
     hyper_mean, hyper_precision, shape, rate : float64 arrays (N, L)
         μ_μ, τ_μ, α_t, β_t; broadcast views are welcome.
     """
+    rng = generator_at(stream)
     rows, columns = weights.shape
     for row in range(rows):
         for column in range(columns):

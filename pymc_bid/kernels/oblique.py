@@ -127,6 +127,18 @@ def typical_variance(noise_variance):
 
 
 @part()
+def mean_of_row(values, row):
+    """Return the mean of a row of an array, at once if it was broadcast along its rows."""
+    if values.strides[1] == 0:
+        return values[row, 0]
+    total = 0.0
+    for column in range(values.shape[1]):
+        total += values[row, column]
+    return total / values.shape[1]
+
+
+# Sums in any order: a few more digits of the direction would be of no use.
+@part(fastmath={"reassoc", "contract"})
 def oblique_direction(gram, noise_variance, precision, row, companions, size, factor, direction):
     r"""Compute the direction along which the companions give way.
 
@@ -153,14 +165,11 @@ def oblique_direction(gram, noise_variance, precision, row, companions, size, fa
     direction : (size,) array
         Receives :math:`\beta`.
     """
-    number_of_targets = precision.shape[1]
     for first in range(size):
         companion = companions[first]
-        mean_precision = 0.0
-        for target in range(number_of_targets):
-            mean_precision += precision[companion, target] / number_of_targets
         diagonal = gram[companion, companion]
-        ridge = max(noise_variance * mean_precision, RELATIVE_RIDGE * diagonal)
+        ridge = noise_variance * mean_of_row(precision, companion)
+        ridge = max(ridge, RELATIVE_RIDGE * diagonal)
         # Cholesky factor row by row; forward substitution in the same pass.
         for second in range(first + 1):
             value = gram[companion, companions[second]]

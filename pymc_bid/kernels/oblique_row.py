@@ -74,47 +74,64 @@ def oblique_conditional(
         odds of in against out under even prior odds, but for the masses of the intervals.
     """
     mean, precision, lower, upper = prior
-    log_ratio = 0.0
-    for target in range(projection.shape[0]):
-        if interpolated[target] == 0.0:
-            conditional[2, target] = -np.inf
-            conditional[3, target] = np.inf
-            continue
-        prior_precision = precision[row, target]
-        prior_mean = mean[row, target]
-        variance = noise_variance[target]
-        total = curvature[pattern[target]] / variance + prior_precision
-        linear = projection[target] / variance + prior_precision * prior_mean
-        left = lower[row, target]
-        right = upper[row, target]
-        for index in range(size):
-            companion = companions[index]
-            slope = direction[index]
-            value = shifted[index, target]
+    linear, total, left, right = conditional
+    number_of_targets = projection.shape[0]
+    for target in range(number_of_targets):
+        weight = precision[row, target]
+        inverse = 1.0 / noise_variance[target]
+        total[target] = curvature[pattern[target]] * inverse + weight
+        linear[target] = projection[target] * inverse + weight * mean[row, target]
+        left[target] = lower[row, target]
+        right[target] = upper[row, target]
+    for index in range(size):
+        companion = companions[index]
+        slope = direction[index]
+        for target in range(number_of_targets):
             weight = precision[companion, target] * slope
-            total += weight * slope
-            linear += weight * (value - mean[companion, target])
-            if slope > 0.0:
-                left = max(left, (value - upper[companion, target]) / slope)
-                right = min(right, (value - lower[companion, target]) / slope)
-            elif slope < 0.0:
-                left = max(left, (value - lower[companion, target]) / slope)
-                right = min(right, (value - upper[companion, target]) / slope)
-            elif not lower[companion, target] <= value <= upper[companion, target]:
+            total[target] += weight * slope
+            linear[target] += weight * (shifted[index, target] - mean[companion, target])
+        narrow_intervals(slope, shifted[index], lower[companion], upper[companion], left, right)
+    log_ratio = 0.0
+    log_precision_ratio = 0.0
+    last = -1
+    for target in range(number_of_targets):
+        if interpolated[target] == 0.0:
+            left[target] = -np.inf
+            right[target] = np.inf
+            continue
+        weight = precision[row, target]
+        # With a prior and a noise variance shared by all targets, the common case, this is
+        # evaluated once.
+        if last < 0 or total[target] != total[last] or weight != precision[row, last]:
+            log_precision_ratio = np.log(weight / total[target])
+            last = target
+        center = linear[target] / total[target]
+        log_ratio += 0.5 * (
+            log_precision_ratio + linear[target] * center - weight * mean[row, target] ** 2
+        )
+        linear[target] = center
+    return log_ratio
+
+
+@part()
+def narrow_intervals(slope, value, lower, upper, left, right):
+    r"""Intersect [left, right] with :math:`\{u : a \le y' - \beta u \le b\}`, each (L,), in place.
+
+    A slope of zero leaves everything, or nothing.
+    """
+    if slope == 0.0:
+        for target in range(value.shape[0]):
+            if not lower[target] <= value[target] <= upper[target]:
                 # Only in a swap: the companion gave way to the column that leaves, and nothing
                 # brings it back within its bounds.
-                left = np.inf
-        center = linear / total
-        conditional[0, target] = center
-        conditional[1, target] = total
-        conditional[2, target] = left
-        conditional[3, target] = right
-        log_ratio += 0.5 * (
-            np.log(prior_precision / total)
-            + linear * center
-            - prior_precision * prior_mean * prior_mean
-        )
-    return log_ratio
+                left[target] = np.inf
+        return
+    if slope < 0.0:
+        lower, upper = upper, lower
+    inverse = 1.0 / slope
+    for target in range(value.shape[0]):
+        left[target] = max(left[target], (value[target] - upper[target]) * inverse)
+        right[target] = min(right[target], (value[target] - lower[target]) * inverse)
 
 
 @part()
@@ -311,11 +328,14 @@ def put_in_row(
             after = keep_inside(after, lower[row, target], upper[row, target])
         weights[row, target] = after
         change[target] = before - after
-        for index in range(size):
-            companion = companions[index]
-            value = shifted[index, target] - direction[index] * after
-            # Within the bounds up to rounding, by the choice of the interval.
-            weights[companion, target] = keep_inside(
-                value, lower[companion, target], upper[companion, target]
-            )
+    for index in range(size):
+        companion = companions[index]
+        slope = direction[index]
+        for target in range(weights.shape[1]):
+            if interpolated[target] != 0.0:
+                value = shifted[index, target] - slope * weights[row, target]
+                # Within the bounds up to rounding, by the choice of the interval.
+                weights[companion, target] = keep_inside(
+                    value, lower[companion, target], upper[companion, target]
+                )
     add_to_residual_cross(residual_cross, gram_direction, pattern, change)

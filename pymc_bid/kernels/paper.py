@@ -7,8 +7,9 @@ prior, and switching it on adds noise. `pymc_bid.kernels.collapsed_flip` and
 
 import math
 
-from pymc_bid.kernels.compilation import kernel, part
+from pymc_bid.kernels.compilation import part
 from pymc_bid.kernels.own_column import interpolated_targets, set_interpolated
+from pymc_bid.kernels.random_numbers import generator_at, random_kernel
 
 
 @part()
@@ -51,8 +52,10 @@ def log_own_odds(column, leaving, entering, state, weights, model):
     return log_odds
 
 
-@kernel()
-def flip_sweep(rng, state, weights, residual_cross, products, noise_variance, own, log_prior_odds):
+@random_kernel
+def flip_sweep(
+    stream, state, weights, residual_cross, products, noise_variance, own, log_prior_odds
+):
     """Visit every entry of the state vector once and draw it given everything else.
 
         log odds(r_j = 1 : r_j = 0) = log prior odds + (SSE(r_j = 0) - SSE(r_j = 1)) / (2σ²)
@@ -64,6 +67,7 @@ def flip_sweep(rng, state, weights, residual_cross, products, noise_variance, ow
     Parameters are those of `pymc_bid.kernels.collapsed_flip.collapsed_flips`; `state` and
     `residual_cross` are updated in place. Returns how many entries were tried and how many changed.
     """
+    rng = generator_at(stream)
     size, targets = weights.shape
     _, grams, pattern, _, _, _ = products
     interpolated = interpolated_targets(state, own, targets)
@@ -101,8 +105,8 @@ def nth_column(state, value, position):
     return -1
 
 
-@kernel()
-def swap_once(rng, state, weights, residual_cross, products, noise_variance, own):
+@random_kernel
+def swap_once(stream, state, weights, residual_cross, products, noise_variance, own):
     """Pick a chosen and an unchosen column uniformly and exchange them with probability o/(1+o).
 
     o = p(A | j out, i in, Y) / p(A | j in, i out, Y), and with res' = res + b_j y_j - b_i y_i
@@ -114,6 +118,7 @@ def swap_once(rng, state, weights, residual_cross, products, noise_variance, own
     `state` and `residual_cross` are updated in place. Returns how many exchanges were tried (none
     when no column or every column is chosen) and how many were carried out.
     """
+    rng = generator_at(stream)
     number_chosen = 0
     for entry in state:
         number_chosen += entry

@@ -5,6 +5,8 @@ import numpy as np
 from pymc_bid.kernels.compilation import kernel, part
 
 TILE = 4
+CANCELLED = 1e-6
+"""What a difference has to be of the numbers that it is one of, for nine digits to be right."""
 
 
 @part()
@@ -117,3 +119,15 @@ def errors_from_products(active, weights, residual_cross, products):
             product = cross[row, target] + residual_cross[row, target]
             errors[target] -= weights[row, target] * product
     return errors
+
+
+@kernel()
+def any_cancelled(errors, scale, interpolated):
+    """Whether the error of an interpolated target is what is left of rounding.
+
+    `scale` is that of the numbers that the errors are a difference of; all arrays are (L,).
+    """
+    for target in range(errors.size):
+        if interpolated[target] != 0.0 and errors[target] <= CANCELLED * scale[target]:
+            return True
+    return False

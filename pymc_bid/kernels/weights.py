@@ -4,8 +4,9 @@ import math
 
 import numpy as np
 
-from pymc_bid.kernels.compilation import kernel, part
+from pymc_bid.kernels.compilation import part
 from pymc_bid.kernels.prior_weights import draw_row_from_prior, read_prior
+from pymc_bid.kernels.random_numbers import generator_at, random_kernel
 from pymc_bid.kernels.residual import TILE, pad, subtract_tile
 from pymc_bid.kernels.truncated_normal import WIDE_SQUARED, draw_truncated_normal
 
@@ -78,8 +79,8 @@ def take_over(drawn, fitted, projection, square, errors):
         drawn[column] = change
 
 
-@kernel()
-def sweep_weights(rng, active, weights, products, noise_precision, prior, errors, rows_off):
+@random_kernel
+def sweep_weights(stream, active, weights, products, noise_precision, prior, errors, rows_off):
     """Draw every weight once from its full conditional, in place.
 
     With x_k = r_k b_k the conditional of one weight is the truncated normal
@@ -95,7 +96,8 @@ def sweep_weights(rng, active, weights, products, noise_precision, prior, errors
 
     Parameters
     ----------
-    rng : numpy.random.Generator
+    stream : numpy.random.Generator
+        See `pymc_bid.kernels.random_numbers.random_kernel`.
     active : int64 array (K,)
         The chosen columns J, ascending.
     weights : float64 array (N, L)
@@ -112,6 +114,7 @@ def sweep_weights(rng, active, weights, products, noise_precision, prior, errors
     rows_off : bool
         Whether to draw the rows that are off as well.
     """
+    rng = generator_at(stream)
     _, grams, pattern, cross, _, _ = products
     number = active.size
     rows, columns = weights.shape

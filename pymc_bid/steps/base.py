@@ -40,6 +40,7 @@ class DecompositionStep(BlockedStep):
     """
 
     _state_class = StepMethodState
+    _recorded: ClassVar[dict[str, str]] = {}
     stats_dtypes_shapes: ClassVar[dict] = {}
 
     def __new__(cls, *args, **kwargs):
@@ -130,8 +131,9 @@ class DecompositionStep(BlockedStep):
         super().__init_subclass__(**kwargs)
         if "step" in vars(cls):
             cls.step = finish_before_interrupt(cls.step)
+        cls._recorded = {name: f"bid_{name}" for name in cls.statistics}
         cls.stats_dtypes_shapes = {
-            f"bid_{name}": (dtype, []) for name, dtype in cls.statistics.items()
+            cls._recorded[name]: (dtype, []) for name, dtype in cls.statistics.items()
         }
 
     statistics: ClassVar[dict[str, type]] = {}
@@ -142,7 +144,7 @@ class DecompositionStep(BlockedStep):
 
     def report(self, **statistics) -> list[dict]:
         """Statistics in the form that PyMC records them."""
-        return [{f"bid_{name}": value for name, value in statistics.items()}]
+        return [{self._recorded[name]: value for name, value in statistics.items()}]
 
     @classmethod
     def _progressbar_config(cls, n_chains=1):
@@ -158,11 +160,6 @@ class DecompositionStep(BlockedStep):
             return {f"bid_{name}": statistics[f"bid_{name}"] for name in cls.shown}
 
         return (update,)
-
-
-def active_columns(state: np.ndarray) -> np.ndarray:
-    """Return the chosen columns J, ascending."""
-    return np.flatnonzero(state == 1)
 
 
 def _instead(variable: Variable) -> str:

@@ -12,8 +12,10 @@ from typing import Any
 def finish_before_interrupt(function: Callable) -> Callable:
     """Let a function end before an interrupt (SIGINT) that came in meanwhile is handled.
 
-    numba does not look for exceptions while it takes a random generator apart, so a
-    KeyboardInterrupt that is raised there ends the whole interpreter with a segmentation fault.
+    A KeyboardInterrupt that is raised while numba loads or compiles a kernel leaves its registries
+    in a state in which nothing can be loaded any more; and one that is raised while it takes a
+    random generator apart, for a move of the user's own, ends the interpreter with a segmentation
+    fault.
     """
 
     @wraps(function)

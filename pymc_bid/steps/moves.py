@@ -6,8 +6,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from pymc_bid.graph.decomposition import WeightPrior
 from pymc_bid.graph.own_columns import OwnColumns
+from pymc_bid.graph.values import WeightPrior, active_columns
 from pymc_bid.kernels.residual import residual_cross_products
 from pymc_bid.regression import Products
 
@@ -87,5 +87,5 @@ def make_moves(
                 f"The move {getattr(move, '__name__', move)} left the state {state}; it must be of "
                 f"zeros and ones{f', {number} of them ones' if fixed_size else ''}."
             )
-        residual_cross[...] = residual_cross_products(np.flatnonzero(state), weights, products)
+        residual_cross[...] = residual_cross_products(active_columns(state), weights, products)
     return counts

@@ -13,12 +13,13 @@ from scipy.special import expit
 
 from pymc_bid.distributions.state_vector import SubsetRV
 from pymc_bid.graph.roles import distribution_name, require_only_child
+from pymc_bid.graph.values import active_columns
 from pymc_bid.kernels.collapsed_flip import collapsed_flips
 from pymc_bid.kernels.collapsed_swap import collapsed_swaps
 from pymc_bid.kernels.focused_flip import focused_flips
 from pymc_bid.kernels.paper import flip_sweep, swap_once
 from pymc_bid.kernels.residual import residual_cross_products
-from pymc_bid.steps.base import DecompositionStep, active_columns
+from pymc_bid.steps.base import DecompositionStep
 from pymc_bid.steps.likeness import likeness
 from pymc_bid.steps.moves import make_moves
 from pymc_bid.steps.warm_up import Chain, Scout

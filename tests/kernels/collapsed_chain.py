@@ -11,6 +11,7 @@ from pymc_bid.graph.own_columns import OwnColumns
 from pymc_bid.graph.values import WeightPrior
 from pymc_bid.kernels.collapsed_flip import collapsed_flips
 from pymc_bid.kernels.collapsed_swap import collapsed_swaps
+from pymc_bid.kernels.random_numbers import generator_at, stream_of
 from pymc_bid.kernels.truncated_normal import draw_truncated_normal
 from pymc_bid.regression import Products
 from tests.reference.enumeration import total_variation
@@ -42,11 +43,8 @@ class Problem:
 
     @property
     def prior(self):
-        """Read-only broadcast views, as the steps pass them."""
-        fields = (self.mean, self.precision, self.lower, self.upper)
-        return WeightPrior(
-            *(np.broadcast_to(np.asarray(field, float), self.shape) for field in fields)
-        )
+        """As the steps pass it."""
+        return WeightPrior.of(self.shape, self.mean, self.precision, self.lower, self.upper)
 
     @property
     def own(self):
@@ -105,6 +103,9 @@ class Problem:
         return _draw_prior(rng, *self.prior)
 
 
+flip, swap = collapsed_flips.compiled, collapsed_swaps.compiled
+
+
 @njit
 def _draw_prior(rng, mean, precision, lower, upper):
     weights = np.empty(mean.shape)
@@ -146,7 +147,7 @@ def _weight_sweep(rng, state, weights, residual_cross, products, noise_variance,
 
 @njit
 def _chain(
-    rng,
+    stream,
     state,
     weights,
     products,
@@ -160,6 +161,7 @@ def _chain(
     weight_sweeps,
     companion_sizes,
 ):
+    rng = generator_at(stream)
     states = np.empty((iterations, state.shape[0]), np.int64)
     trace = np.empty((iterations, *weights.shape))
     accepted = 0
@@ -170,8 +172,8 @@ def _chain(
             fitted = gram @ (state * weights[:, column])
             residual_cross[:, column] = products.cross[:, column] - fitted
         if flips:
-            accepted += collapsed_flips(
-                rng,
+            accepted += flip(
+                stream,
                 state,
                 weights,
                 residual_cross,
@@ -184,8 +186,8 @@ def _chain(
                 np.arange(state.shape[0]),
             )[1]
         if number_of_swaps > 0:
-            accepted += collapsed_swaps(
-                rng,
+            accepted += swap(
+                stream,
                 state,
                 weights,
                 residual_cross,
@@ -224,17 +226,15 @@ def run_chain(
     accepted : int
     """
     rng = np.random.default_rng(seed)
-    # Contiguous here and broadcast in the tests of rounding: both are compiled and work.
-    prior = WeightPrior(*(np.array(field) for field in problem.prior))
     if state is None:
         state = rng.integers(0, 2, problem.shape[0])
     return _chain(
-        rng,
+        stream_of(rng),
         np.array(state, np.int64),
         problem.draw_weights(rng),
         problem.products,
         problem.variances,
-        prior,
+        problem.prior,
         problem.own,
         problem.odds,
         iterations,
