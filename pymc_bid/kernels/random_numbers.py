@@ -14,7 +14,7 @@ from numba.extending import intrinsic
 
 from pymc_bid.kernels.compilation import kernel
 
-Stream = tuple[int, int, int, int]
+Stream = tuple[int, ...]
 """Addresses of a bit generator's state and of its functions next_double, _uint64 and _uint32."""
 
 _FUNCTIONS = ("next_double", "next_uint64", "next_uint32")
@@ -27,9 +27,8 @@ def stream_of(rng: np.random.Generator) -> Stream:
     kind = type(bit_generator)
     if kind not in _functions_of:
         interface = bit_generator.ctypes
-        _functions_of[kind] = tuple(
-            ctypes.cast(getattr(interface, name), ctypes.c_void_p).value for name in _FUNCTIONS
-        )
+        pointers = [ctypes.cast(getattr(interface, name), ctypes.c_void_p) for name in _FUNCTIONS]
+        _functions_of[kind] = tuple(pointer.value or 0 for pointer in pointers)
     return (bit_generator.ctypes.state_address, *_functions_of[kind])
 
 
