@@ -53,9 +53,9 @@ def measure_series() -> dict[str, list[float]]:
     result = {}
     for name, cases in SERIES.items():
         if name.startswith("rows"):
-            result[name] = [1e3 * time_steps(case, 200) for case in cases]
+            result[name] = [1e3 * time_steps(case, 2000) for case in cases]
         else:
-            result[name] = [1e3 * sum(profile_kernels(case, 30).values()) for case in cases]
+            result[name] = [1e3 * sum(profile_kernels(case, 200).values()) for case in cases]
         print(f"\n| {name} | ms |\n|---|---|")
         for case, value in zip(cases, result[name], strict=True):
             print(f"| {case} | {value:.3f} |")

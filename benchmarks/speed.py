@@ -152,7 +152,7 @@ def time_draw(case: Case, draws: int) -> float:
     return float(np.diff(clock.times[SETTLING_SWEEPS:]).min())
 
 
-def profile(case: Case, repeats: int = 50, draws: int = 200) -> Profile:
+def profile(case: Case, repeats: int = 1000, draws: int = 1000) -> Profile:
     rng = np.random.default_rng(0)
     floor = least(lambda: rng.standard_normal((case.columns, case.columns)), repeats)
     parts = profile_kernels(case, repeats)
