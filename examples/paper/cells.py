@@ -13,6 +13,12 @@ NUMBERS = {
     "methylation_gene_body": (100, 120, 140, 160),
     "methylation_promoter": (100, 120, 140, 160),
 }
+TITLES = {
+    "ccle_ec50": "EC50",
+    "ccle_ic50": "IC50",
+    "methylation_gene_body": "gene body",
+    "methylation_promoter": "promoter",
+}
 MODELS = ("gbt", "gbtn")
 # "paper" starts from a state drawn from its prior and weights of zero, so that the first flips are
 # coins; "paper_prior" from a draw of everything. With a fixed number that makes no difference.

@@ -10,11 +10,10 @@ import matplotlib.pyplot as plt
 import numpy as np
 from PIL import Image
 
-from examples.paper.cells import Cell, matrix
+from examples.paper.cells import TITLES, Cell, matrix
 
 COLORS = {"paper": "tab:gray", "paper_prior": "tab:blue", "default": "tab:orange"}
 LABELS = {"paper": "paper's", "paper_prior": "paper's, all from the prior", "default": "ours"}
-TITLES = {"gbt": "GBT", "gbtn": "GBTN"}
 
 
 def draw_figures(cells: list[Cell], folder: Path) -> None:
@@ -28,41 +27,49 @@ def draw_figures(cells: list[Cell], folder: Path) -> None:
 
 
 def panels(cells: list[Cell], width: float = 3.2, height: float = 2.5):
-    """A figure with a row for each data set and model, and a column for each number of columns."""
-    rows = list(dict.fromkeys((cell.data, cell.model) for cell in cells))
-    columns = max(len({c.columns for c in cells if (c.data, c.model) == row}) for row in rows)
+    """A figure, and a panel for each data set, model and number of columns.
+
+    There is a row for each data set and model; for each data set where there is only one number.
+    """
+    one_number = len({cell.columns for cell in cells}) == 1
+    grid: dict = {}
+    for cell in cells:
+        row, column = (cell.data, cell.model), cell.columns
+        if one_number:
+            row, column = (cell.data,), cell.model
+        grid.setdefault(row, {})[column] = (cell.data, cell.model, cell.columns)
+    columns = max(map(len, grid.values()))
     figure, axes = plt.subplots(
-        *(len(rows), columns),
-        figsize=(width * columns, height * len(rows)),
+        *(len(grid), columns),
+        figsize=(width * columns, height * len(grid)),
         squeeze=False,
         layout="constrained",
     )
     for panel in axes.flat:
         panel.set_visible(False)
-    return figure, axes, rows
+    places = {}
+    for panels_of_row, row in zip(axes, grid.values(), strict=True):
+        places |= dict(zip(row.values(), panels_of_row, strict=False))
+    return figure, places
 
 
 def draw_lines(
     cells: list[Cell], folder: Path, name: str, line, ylabel: str, xlabel: str, **limits
 ):
     """One picture: `line(results)` gives x and one y for each chain."""
-    figure, axes, rows = panels(cells)
-    for place, row in enumerate(rows):
-        numbers = list(dict.fromkeys(c.columns for c in cells if (c.data, c.model) == row))
-        for cell in cells:
-            if (cell.data, cell.model) != row:
-                continue
-            panel = axes[place, numbers.index(cell.columns)]
-            panel.set_visible(True)
-            with np.load(folder / f"{cell.name}.npz") as results:
-                x, lines = line(results)
-            for index, y in enumerate(lines):
-                label = None if index else LABELS[cell.sampler]
-                panel.plot(x, y, color=COLORS[cell.sampler], linewidth=0.9, alpha=0.8, label=label)
-            number = "free number" if cell.k is None else f"K = {cell.k}"
-            panel.set_title(f"{cell.data}, {TITLES[cell.model]}, {number}", fontsize=8)
-            panel.set(xlabel=xlabel, ylabel=ylabel, **limits)
-            panel.legend(fontsize=7)
+    figure, places = panels(cells)
+    for cell in cells:
+        panel = places[cell.data, cell.model, cell.columns]
+        panel.set_visible(True)
+        with np.load(folder / f"{cell.name}.npz") as results:
+            x, lines = line(results)
+        for index, y in enumerate(lines):
+            label = None if index else LABELS[cell.sampler]
+            panel.plot(x, y, color=COLORS[cell.sampler], linewidth=0.9, alpha=0.8, label=label)
+        number = "free number" if cell.k is None else f"K = {cell.k}"
+        panel.set_title(f"{TITLES[cell.data]}, {cell.model.upper()}, {number}", fontsize=8)
+        panel.set(xlabel=xlabel, ylabel=ylabel, **limits)
+        panel.legend(fontsize=7)
     save(figure, folder / f"{name}.png")
 
 
@@ -107,6 +114,6 @@ def draw_histograms(cells: list[Cell], folder: Path) -> None:
     )
     for panel, name in zip(axes.flat, names, strict=True):
         panel.hist(matrix(name).to_numpy().ravel(), bins=60, color="tab:blue")
-        panel.set_title(name, fontsize=9)
+        panel.set_title(TITLES[name], fontsize=9)
         panel.set(xlabel="prepared entry", ylabel="count")
     save(figure, folder / "histograms.png")

@@ -13,14 +13,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from examples.paper.cells import MODELS, NUMBERS, Cell
+from examples.paper.cells import MODELS, NUMBERS, TITLES, Cell
 
-TITLES = {
-    "ccle_ec50": "EC50",
-    "ccle_ic50": "IC50",
-    "methylation_gene_body": "gene body",
-    "methylation_promoter": "promoter",
-}
 DRAW, MEAN = "error of a draw", "error of the posterior mean"
 PROCESSED, SET = "error of the posterior mean, post-processed", "error of the most visited set"
 PEERS = ("SVD bound", "best subset", "scipy ID", "greedy", "greedy, then exchanges")
