@@ -66,9 +66,14 @@ def draw_picture(series: dict[str, list[float]]) -> None:
     figure, axes = plt.subplots(1, 3, figsize=(9, 2.8), layout="constrained")
     fields = ("columns", "active", "rows")
     for axis, (name, values), field in zip(axes, series.items(), fields, strict=True):
-        axis.loglog([getattr(case, field) for case in SERIES[name]], values, "o-", color="C0")
+        places = [getattr(case, field) for case in SERIES[name]]
+        axis.loglog(places, values, "o-", color="C0")
         axis.set_xlabel(name)
-        axis.set_ylim(min(values) / 2, max(values) * 2)
+        axis.set_xticks(places, [f"{place:,}" for place in places])
+        axis.set_xticks([], minor=True)
+        # One scale for all, or noise would look like a slope.
+        axis.set_ylim(0.03, 3)
+        axis.yaxis.set_major_formatter("{x:g}")
         axis.spines[["top", "right"]].set_visible(False)
     axes[0].set_ylabel("one iteration, ms")
     figure.savefig(PICTURE, dpi=110)

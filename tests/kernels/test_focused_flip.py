@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from pymc_bid.graph.values import WeightPrior
 from pymc_bid.kernels.collapsed_flip import collapsed_flips
 from pymc_bid.kernels.focused_flip import focused_flips
 from tests.kernels.collapsed_chain import (
@@ -23,7 +22,7 @@ def test_visit_frequencies_are_exact_although_columns_are_left_out():
     )
     problem = Problem(pool, target, 0.6)
     rng = np.random.default_rng(31)
-    prior = WeightPrior(*(np.array(field) for field in problem.prior))
+    prior = problem.prior
     weights, state = problem.draw_weights(rng), np.zeros(4, np.int64)
     products, _, own = problem.moments
     sizes = np.array([0, 1, 3])

@@ -99,7 +99,7 @@ def check(scheme, name, size, bounds, pool_given, columns, draws):
 
 @pytest.mark.parametrize(("scheme", "name", "size", "bounds", "pool_given"), PAIRWISE)
 def test_states_are_visited_as_often_as_they_are_probable(scheme, name, size, bounds, pool_given):
-    draws = 30_000 if scheme == "paper" else 15_000
+    draws = 20_000 if scheme == "paper" else 15_000
     check(scheme, name, size, bounds, pool_given, columns=3, draws=draws)
 
 
