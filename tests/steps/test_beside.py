@@ -72,6 +72,17 @@ def test_means_and_precisions_that_are_random(layout):
 
 
 @pytest.mark.slow
+def test_inclusion_with_another_prior():
+    rng = np.random.default_rng(13)
+    p = rng.uniform(0.1, 0.9, REFERENCE_DRAWS)
+    drawn = {"p": p, "r": bernoulli(rng, p[:, None]), "Y": weights_given(rng, 0.0, 1.0)}
+    with pm.Model() as model:
+        r = pm.Bernoulli("r", pm.Uniform("p", 0.1, 0.9), shape=SHAPE[0])
+        pm.Normal("A", mu=(POOL * r) @ weights(0.0, 1.0), sigma=0.8, observed=TARGET)
+    check_with_slice(model, drawn)
+
+
+@pytest.mark.slow
 def test_student_t_weights():
     """A gamma precision for each weight makes it Student's t, here of 4 degrees of freedom."""
     rng = np.random.default_rng(11)
