@@ -99,7 +99,10 @@ def check(scheme, name, size, bounds, pool_given, columns, draws):
 
 @pytest.mark.parametrize(("scheme", "name", "size", "bounds", "pool_given"), PAIRWISE)
 def test_states_are_visited_as_often_as_they_are_probable(scheme, name, size, bounds, pool_given):
-    draws = 20_000 if scheme == "paper" else 15_000
+    draws = 30_000 if scheme == "paper" else 15_000
+    if scheme == "paper" and size is None and not pool_given:
+        # Two columns are alike, and the paper's flips seldom exchange them.
+        draws = 80_000
     check(scheme, name, size, bounds, pool_given, columns=3, draws=draws)
 
 
