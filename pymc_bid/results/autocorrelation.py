@@ -37,7 +37,7 @@ def autocorrelation(
     Examples
     --------
     >>> found = bid.autocorrelation(idata, lags=5, basis=result.columns)
-    >>> float(found[0])
+    >>> round(float(found[0]), 6)
     1.0
     """
     variable = read_variable(read_posterior(idata), weights, "weights", 2)
