@@ -117,7 +117,7 @@ def check(name, k, scheme, identity, draws):
 
 @pytest.mark.parametrize(("name", "k", "scheme", "identity"), PAIRWISE)
 def test_steps_and_simulated_data_leave_the_prior_alone(name, k, scheme, identity):
-    check(name, k, scheme, identity, draws=2_500)
+    check(name, k, scheme, identity, draws=1_500)
 
 
 @pytest.mark.slow
