@@ -22,6 +22,7 @@ from pymc_bid.kernels.weights import sweep_weights
 from pymc_bid.regression import reduce_regression
 
 SETTLING_SWEEPS = 60
+REPEATS = 1000
 
 
 class Case(NamedTuple):
@@ -152,8 +153,8 @@ def time_draw(case: Case, draws: int) -> float:
     return float(np.diff(clock.times[SETTLING_SWEEPS:]).min())
 
 
-def profile(case: Case, repeats: int = 1000, draws: int = 1000) -> Profile:
+def profile(case: Case) -> Profile:
     rng = np.random.default_rng(0)
-    floor = least(lambda: rng.standard_normal((case.columns, case.columns)), repeats)
-    parts = profile_kernels(case, repeats)
-    return Profile(floor, parts, time_steps(case, repeats), time_draw(case, draws))
+    floor = least(lambda: rng.standard_normal((case.columns, case.columns)), REPEATS)
+    parts = profile_kernels(case, REPEATS)
+    return Profile(floor, parts, time_steps(case, REPEATS), time_draw(case, REPEATS))

@@ -26,30 +26,28 @@ def draw_figures(cells: list[Cell], folder: Path) -> None:
     draw_histograms(cells, folder)
 
 
-def panels(cells: list[Cell], width: float = 3.2, height: float = 2.5):
+def panels(cells: list[Cell]):
     """A figure, and a panel for each data set, model and number of columns.
 
     There is a row for each data set and model; for each data set where there is only one number.
     """
-    one_number = len({cell.columns for cell in cells}) == 1
-    grid: dict = {}
-    for cell in cells:
-        row, column = (cell.data, cell.model), cell.columns
-        if one_number:
-            row, column = (cell.data,), cell.model
-        grid.setdefault(row, {})[column] = (cell.data, cell.model, cell.columns)
-    columns = max(map(len, grid.values()))
+    keys = dict.fromkeys((cell.data, cell.model, cell.columns) for cell in cells)
+    shared = 1 if len({columns for _, _, columns in keys}) == 1 else 2
+    rows: dict[tuple, list[tuple]] = {}
+    for key in keys:
+        rows.setdefault(key[:shared], []).append(key)
+    columns = max(map(len, rows.values()))
     figure, axes = plt.subplots(
-        *(len(grid), columns),
-        figsize=(width * columns, height * len(grid)),
+        *(len(rows), columns),
+        figsize=(3.2 * columns, 2.5 * len(rows)),
         squeeze=False,
         layout="constrained",
     )
     for panel in axes.flat:
         panel.set_visible(False)
     places = {}
-    for panels_of_row, row in zip(axes, grid.values(), strict=True):
-        places |= dict(zip(row.values(), panels_of_row, strict=False))
+    for row, panels_of_row in zip(rows.values(), axes, strict=True):
+        places |= dict(zip(row, panels_of_row, strict=False))
     return figure, places
 
 

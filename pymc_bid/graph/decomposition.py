@@ -144,7 +144,6 @@ class Decomposition:
         self._fixed_prior: WeightPrior | None = None
         self._errors: _Errors | None = None
         self._everything = np.empty(0)
-        self._no_own = OwnColumns.none(0)
         self.regression()
         self.joint = Joint([self], model)
 
@@ -234,9 +233,7 @@ class Decomposition:
     def own_columns(self, point: Point) -> OwnColumns:
         """Return the own densities of the columns at a point."""
         if self.own is None:
-            if self._no_own.log_densities.size != self._size:
-                self._no_own = OwnColumns.none(self._size)
-            return self._no_own
+            return OwnColumns.none(self._size)
         return self.own.columns(point)
 
     def noise_variance(self, point: Point) -> NDArray[np.float64]:

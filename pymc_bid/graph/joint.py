@@ -1,5 +1,7 @@
 """The decompositions that share a state vector, side by side as one."""
 
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,6 +30,8 @@ class Joint:
     state : Entry or KnownState
     state_prior : StatePrior or None
         The prior of the state vector, if that is sampled.
+    noise_is_free : bool
+        Whether every noise variance can be written.
     """
 
     def __init__(self, parts: "list[Decomposition]", model: Model):
@@ -39,6 +43,7 @@ class Joint:
             if roles.state in model.free_RVs
             else None
         )
+        self.noise_is_free = all(part.noise.variance is not None for part in parts)
         self._data: list[Regression] = []
         self._products: Products | None = None
 
@@ -69,16 +74,12 @@ class Joint:
 
     def weights(self, point: Point) -> NDArray[np.float64]:
         """Return a copy of the weights, (N, L)."""
-        if len(self.parts) == 1:
-            return np.array(self.parts[0].weights.read(point), order="C")
-        return np.concatenate([part.weights.read(point) for part in self.parts], axis=1)
+        return _together([np.array(part.weights.read(point), order="C") for part in self.parts])
 
     def write_weights(self, weights: NDArray[np.float64], point: Point) -> Point:
         """Return a new point with these weights."""
-        if len(self.parts) == 1:
-            return self.parts[0].weights.write(weights, point)
-        for part, columns in self._columns():
-            point = part.weights.write(weights[:, columns], point)
+        for part, own in self._apart(weights):
+            point = part.weights.write(own, point)
         return point
 
     def offer_errors(
@@ -89,34 +90,18 @@ class Joint:
     ) -> None:
         """Tell the parts their squared errors, which Bᵀ(A - B·diag(r)·Y) (N, L) gives at once."""
         products = self.products()
-        active = active_columns(state)
-        errors = errors_from_products(active, weights, residual_cross, products)
-        if len(self.parts) == 1:
-            self.parts[0].offer_errors(state, weights, errors, products.squares)
-            return
-        for part, columns in self._columns():
-            part.offer_errors(
-                state, weights[:, columns], errors[columns], products.squares[columns]
-            )
+        errors = errors_from_products(active_columns(state), weights, residual_cross, products)
+        for part, *own in self._apart(weights, errors, products.squares):
+            part.offer_errors(state, *own)
 
     def noise_variance(self, point: Point) -> NDArray[np.float64]:
         """Return σ² of each target, (L,)."""
-        if len(self.parts) == 1:
-            return self.parts[0].noise_variance(point)
-        return np.concatenate([part.noise_variance(point) for part in self.parts])
-
-    @property
-    def noise_is_free(self) -> bool:
-        """Whether every noise variance can be written."""
-        return all(part.noise.variance is not None for part in self.parts)
+        return _together([part.noise_variance(point) for part in self.parts])
 
     def write_noise(self, variance: NDArray[np.float64], point: Point) -> Point:
         """Return a new point with these noise variances."""
-        for part, columns in self._columns():
-            values = variance[columns]
-            if part.roles.noise.ndim == 0:
-                values = values[0]
-            point = part.noise.variance.write(values, point)
+        for part, own in self._apart(variance):
+            point = part.noise.variance.write(own[0] if part.roles.noise.ndim == 0 else own, point)
         return point
 
     def weight_prior(self, point: Point) -> WeightPrior:
@@ -124,7 +109,7 @@ class Joint:
         priors = [part.weight_prior(point) for part in self.parts]
         if len(priors) == 1:
             return priors[0]
-        fields = [np.concatenate(field, axis=1) for field in zip(*priors, strict=True)]
+        fields = [_together(field) for field in zip(*priors, strict=True)]
         return WeightPrior.of(fields[0].shape, *fields)
 
     def own_columns(self, point: Point) -> OwnColumns:
@@ -133,8 +118,7 @@ class Joint:
             return self.parts[0].own_columns(point)
         owns = [part.own_columns(point) for part in self.parts]
         targets = [
-            own.targets + columns.start
-            for own, (_, columns) in zip(owns, self._columns(), strict=True)
+            own.targets + columns.start for own, columns in zip(owns, self._columns(), strict=True)
         ]
         return OwnColumns(
             np.concatenate(targets, axis=1), np.sum([own.log_densities for own in owns], axis=0)
@@ -150,13 +134,24 @@ class Joint:
                 point = part.own.variance.write(variance, point)
         return point
 
-    def _columns(self):
-        """Each part, and which targets are its own."""
-        start = 0
-        for part in self.parts:
-            number = part.regression().shape[1]
-            yield part, slice(start, start + number)
-            start += number
+    def _columns(self) -> list[slice]:
+        """Which targets are those of each part."""
+        ends = np.cumsum([part.regression().shape[1] for part in self.parts])
+        return [slice(*ends_of_part) for ends_of_part in pairwise([0, *ends])]
+
+    def _apart(self, *arrays: NDArray[np.float64]) -> Iterator[tuple]:
+        """Each part with its own targets, which are the last axis of all arrays."""
+        if len(self.parts) == 1:
+            # The arrays themselves, by which `Decomposition.squared_errors` knows them again.
+            yield (self.parts[0], *arrays)
+            return
+        for part, columns in zip(self.parts, self._columns(), strict=True):
+            yield (part, *(array[..., columns] for array in arrays))
+
+
+def _together(arrays: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """Put the targets of all parts side by side."""
+    return arrays[0] if len(arrays) == 1 else np.concatenate(arrays, axis=-1)
 
 
 def _side_by_side(parts: list[Products]) -> Products:

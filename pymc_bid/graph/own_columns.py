@@ -1,5 +1,6 @@
 """Values of the chosen columns' own density at a sampler's point."""
 
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -25,8 +26,12 @@ class OwnColumns(NamedTuple):
         return self.targets.shape[1] > 0
 
     @classmethod
+    @cache
     def none(cls, size: int) -> "OwnColumns":
-        """Columns that are no targets, or that are interpolated like all others."""
+        """Columns that are no targets, or that are interpolated like all others.
+
+        Not to be written to: every caller gets the same arrays.
+        """
         return cls(np.empty((size, 0), dtype=np.int64), np.zeros(size))
 
 

@@ -37,7 +37,7 @@ class StatePrior:
             if isinstance(state.owner.op, BernoulliRV)
             else None
         )
-        self._fixed: NDArray[np.float64] | None = None
+        self._fixed_slopes: NDArray[np.float64] | None = None
         self._fixed_odds: NDArray[np.float64] | None = None
 
     @cached_property
@@ -65,12 +65,12 @@ class StatePrior:
         return odds
 
     def _slopes(self, size: int, point: Point) -> NDArray[np.float64]:
-        if self._fixed is not None and self._fixed.size == size:
-            return self._fixed
+        if self._fixed_slopes is not None and self._fixed_slopes.size == size:
+            return self._fixed_slopes
         nothing = self.log_further(np.zeros(size), point)
         slopes = np.array([self.log_further(one, point) - nothing for one in np.eye(size)])
         if self._further.names <= {self._entry.name} and not self._further.reads_data:
-            self._fixed = slopes
+            self._fixed_slopes = slopes
         return slopes
 
     def log_further(self, state: NDArray, point: Point) -> float:

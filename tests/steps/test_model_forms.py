@@ -11,20 +11,17 @@ from pymc.step_methods import STEP_METHODS
 
 import pymc_bid as bid
 from pymc_bid.graph.decomposition import Decomposition, find_decompositions
-from tests.reference.weighting import assert_moments_agree, log_likelihood, weighted_moments
+from tests.reference.weighting import assert_moments_agree
 from tests.steps.chains import as_columns, found_steps, run_chain
 from tests.steps.test_priors import (
     DRAWS,
-    NOISE,
     POOL,
     REFERENCE_DRAWS,
-    SHAPE,
     TARGET,
-    add_weights,
-    bernoulli,
     build,
     check,
-    truncated,
+    draw_prior,
+    reference,
 )
 
 QUIET = {
@@ -128,21 +125,13 @@ def test_two_decompositions_in_one_model_have_posteriors_of_their_own():
     targets = {"first": TARGET, "second": 1 - TARGET}
     with pm.Model() as model:
         for prefix, target in targets.items():
-            with pm.Model(name=prefix):
-                r = pm.Bernoulli("r", 0.5, shape=SHAPE[0])
-                sigma2 = pm.InverseGamma("sigma2", *NOISE, default_transform=None)
-                mu = (POOL * r) @ add_weights()
-                pm.Normal("A", mu=mu, sigma=pm.math.sqrt(sigma2), observed=target)
+            build(target=target, name=prefix)
     everything = [f"{prefix}::{name}" for prefix in targets for name in names]
     chain = run_chain(model, found_steps(model), everything, DRAWS)
     rng = np.random.default_rng(8)
     for prefix, target in targets.items():
-        sigma2 = NOISE[1] / rng.gamma(NOISE[0], size=REFERENCE_DRAWS)
-        drawn = {"r": bernoulli(rng), "Y": truncated(rng), "sigma2": sigma2}
-        log_weights = log_likelihood(POOL, target, drawn["r"], drawn["Y"], sigma2[:, None, None])
-        reference = weighted_moments(as_columns(drawn), log_weights)
         values = as_columns({name: chain[f"{prefix}::{name}"] for name in names})
-        assert_moments_agree(values, reference, label=prefix)
+        assert_moments_agree(values, reference(draw_prior(rng), names, target), label=prefix)
 
 
 def test_nested_models_have_prefixes_on_names_and_dims(pair):

@@ -38,16 +38,31 @@ def add_weights(mu=0.2, tau=1.5, lower=-1.0, upper=1.0):
     )
 
 
-def build(state=None, weights=add_weights, noise=None):
+def build(state=None, weights=add_weights, noise=None, target=TARGET, name=""):
     """The model by hand, one of its parts replaced."""
-    with pm.Model() as model:
+    with pm.Model(name=name) as model:
         r = pm.Bernoulli("r", 0.5, shape=SHAPE[0]) if state is None else state()
         Y = weights()
         if noise is None:
             sigma2 = pm.InverseGamma("sigma2", *NOISE, default_transform=None)
             noise = pm.math.sqrt(sigma2)
-        pm.Normal("A", mu=(POOL * r) @ Y, sigma=noise, observed=TARGET)
+        pm.Normal("A", mu=(POOL * r) @ Y, sigma=noise, observed=target)
     return model
+
+
+def draw_prior(rng, given=lambda rng: {}):
+    """Draws of r, Y and σ², but for those that `given` draws."""
+    drawn = {"r": bernoulli(rng), "Y": truncated(rng), "sigma2": None} | given(rng)
+    if drawn["sigma2"] is None:
+        drawn["sigma2"] = NOISE[1] / rng.gamma(NOISE[0], size=REFERENCE_DRAWS)
+    return drawn
+
+
+def reference(drawn, names, target=TARGET, log_weights=0.0):
+    """Moments of the named variables, the draws weighted by the likelihood and further weights."""
+    variance = np.reshape(drawn["sigma2"], (-1, 1, 1))
+    log_weights = log_weights + log_likelihood(POOL, target, drawn["r"], drawn["Y"], variance)
+    return weighted_moments(as_columns({name: drawn[name] for name in names}), log_weights)
 
 
 def check(model, prior_draws, label, log_weights=0.0, draws=DRAWS, beside=()):
@@ -55,17 +70,12 @@ def check(model, prior_draws, label, log_weights=0.0, draws=DRAWS, beside=()):
 
     `prior_draws` maps a generator to a dict of draws; σ² and what is missing are drawn here.
     """
-    rng = np.random.default_rng(8)
-    drawn = {"r": bernoulli(rng), "Y": truncated(rng), "sigma2": None} | prior_draws(rng)
-    if drawn["sigma2"] is None:
-        drawn["sigma2"] = NOISE[1] / rng.gamma(NOISE[0], size=REFERENCE_DRAWS)
-    variance = np.reshape(drawn["sigma2"], (-1, 1, 1))
+    drawn = draw_prior(np.random.default_rng(8), prior_draws)
     log_weights = log_weights(drawn) if callable(log_weights) else log_weights
-    log_weights = log_weights + log_likelihood(POOL, TARGET, drawn["r"], drawn["Y"], variance)
     names = [variable.name for variable in model.free_RVs]
-    reference = weighted_moments(as_columns({name: drawn[name] for name in names}), log_weights)
+    expected = reference(drawn, names, log_weights=log_weights)
     chain = run_chain(model, found_steps(model, beside=beside), names, draws)
-    assert_moments_agree(as_columns(chain), reference, alpha=1e-5, label=label)
+    assert_moments_agree(as_columns(chain), expected, alpha=1e-5, label=label)
 
 
 ENTRIES = np.arange(6.0).reshape(SHAPE)
