@@ -21,7 +21,7 @@ import numpy as np
 def run_every_kernel() -> float:
     """Return the seconds that one pass through all kernels takes."""
     import pymc_bid as bid
-    from pymc_bid.steps.warm_up import CYCLE
+    from pymc_bid.steps.annealing_scout import CYCLE
 
     data = np.random.default_rng(0).normal(size=(12, 5))
     elapsed = 0.0

@@ -19,10 +19,12 @@ from pymc_bid.kernels.collapsed_swap import collapsed_swaps
 from pymc_bid.kernels.focused_flip import focused_flips
 from pymc_bid.kernels.paper import flip_sweep, swap_once
 from pymc_bid.kernels.residual import residual_cross_products
+from pymc_bid.steps.annealing_scout import AnnealingScout
 from pymc_bid.steps.base import DecompositionStep
+from pymc_bid.steps.exchange_scout import ExchangeScout
 from pymc_bid.steps.likeness import likeness
 from pymc_bid.steps.moves import make_moves
-from pymc_bid.steps.warm_up import Chain, Scout
+from pymc_bid.steps.warm_up import Chain
 
 SCHEMES = ("collapsed", "paper")
 
@@ -44,7 +46,7 @@ class StateStepState(StepMethodState):
 
     tune: bool
     started: bool
-    scout: Scout
+    scout: AnnealingScout | ExchangeScout
 
 
 class StateStep(DecompositionStep):
@@ -58,8 +60,8 @@ class StateStep(DecompositionStep):
         "collapsed": the weights of the columns that move are integrated out and drawn anew.
         "paper": the update of the paper, which leaves the weights alone and hardly ever moves.
     warm_up : bool
-        Let a scout search for better states while tuning, see `pymc_bid.steps.warm_up.Scout`; only
-        with the collapsed scheme.
+        Let a scout search for better states while tuning, see `pymc_bid.steps.warm_up`; only with
+        the collapsed scheme.
     moves : sequence of functions
         Moves of your own, made after those of the scheme, see `pymc_bid.steps.moves.Move`.
     """
@@ -91,7 +93,12 @@ class StateStep(DecompositionStep):
         self.started = not (linear and _starts_together(state, modelcontext(model)))
         self.scheme = scheme
         self.warm_up = warm_up and scheme == "collapsed" and linear
-        self.scout = Scout()
+        has_identity = any(part.roles.own is not None for part in self.decomposition.joint.parts)
+        self.scout: AnnealingScout | ExchangeScout = (
+            ExchangeScout()
+            if self.fixed_size and not has_identity
+            else AnnealingScout(self.fixed_size)
+        )
 
     @classmethod
     def claimed(cls, decomposition, model):
@@ -143,9 +150,9 @@ class StateStep(DecompositionStep):
         if self.tune and self.warm_up:
             moved = self.scout.advance(
                 *(self.rng, chain, products, joint.shared, joint.weight_prior(point), own),
-                *(log_prior_odds, self.fixed_size),
+                log_prior_odds,
             )
-            waiting = self.scout.cycles == 0
+            waiting = self.scout.is_first
             if moved and chain.noise_is_free:
                 point = joint.write_noise(chain.noise_variance, point)
         if not waiting:

@@ -5,7 +5,7 @@ import pymc as pm
 import pytest
 
 import pymc_bid as bid
-from pymc_bid.steps.warm_up import CYCLE
+from pymc_bid.steps.annealing_scout import CYCLE
 
 RNG = np.random.default_rng(41)
 BASE = RNG.normal(size=(12, 3))

@@ -1,11 +1,19 @@
 """The scout: it brings chains together while tuning, and is gone afterwards."""
 
+from itertools import combinations
+
 import numpy as np
 import pymc as pm
 import pytest
 
 import pymc_bid as bid
-from pymc_bid.steps.warm_up import CYCLE
+from pymc_bid.graph.own_columns import OwnColumns
+from pymc_bid.graph.values import WeightPrior
+from pymc_bid.regression import reduce_regression
+from pymc_bid.steps.annealing_scout import CYCLE
+from pymc_bid.steps.exchange_scout import INTERVAL, ExchangeScout
+from pymc_bid.steps.likeness import likeness
+from pymc_bid.steps.warm_up import Chain, Sites, fit_state
 from tests.reference.monte_carlo import assert_means_agree
 
 PLANTED = bid.datasets.make_planted(rows=60, columns=16, rank=4, noise=0.2, seed=5)
@@ -73,6 +81,47 @@ def test_the_scout_rests_after_tuning():
         point, _ = step.step(point)
     assert step.scout.iteration == before.scout.iteration == 1
     np.testing.assert_array_equal(step.scout.state, before.scout.state)
+
+
+def test_the_scout_of_exchanges_rests_after_tuning_and_starts_anew_with_a_chain():
+    model = bid.gbt(PLANTED.A, k=4)
+    step = bid.SwapStep([model["r"]], model=model, rng=np.random.default_rng(0))
+    fresh = step.sampling_state
+    point, _ = step.step(model.initial_point(random_seed=1))
+    step.stop_tuning()
+    point, _ = step.step(point)
+    assert step.scout.iteration == 1
+    step.sampling_state = fresh
+    assert step.scout.iteration == 0
+    assert step.scout.sites is None
+
+
+@pytest.mark.parametrize("bound", [0.4, 1.0])
+def test_a_chain_with_a_fixed_number_of_columns_is_led_to_the_best_of_all_sets(bound):
+    rng = np.random.default_rng(8)
+    data = rng.normal(size=(25, 4)) @ rng.normal(size=(4, 10)) + 0.6 * rng.normal(size=(25, 10))
+    products = reduce_regression(data, data).products
+    prior, own = WeightPrior.of((10, 10), 0.0, 1.0, -bound, bound), OwnColumns.none(10)
+    odds = np.zeros(10)
+
+    def chain_at(columns):
+        state = np.isin(np.arange(10), columns).astype(np.int64)
+        return Chain(state, np.zeros((10, 10)), np.full(10, 0.5))
+
+    def evidence(columns):
+        chain = chain_at(columns)
+        similar = likeness(products, chain.noise_variance, prior, own)
+        return fit_state(chain.state, 0.5, chain, similar, odds, Sites.none(products)).log_evidence
+
+    values = {columns: evidence(columns) for columns in combinations(range(10), 4)}
+    for start in (min(values, key=values.get), (0, 1, 2, 3), (6, 7, 8, 9)):
+        chain, scout = chain_at(start), ExchangeScout()
+        for _ in range(30 * INTERVAL):
+            scout.advance(rng, chain, products, True, prior, own, odds)
+        found = values[tuple(np.flatnonzero(chain.state).tolist())]
+        # Evidences are compared at noise variances that are fitted to within a tenth of a percent.
+        assert found > max(values.values()) - 0.01
+        assert np.all(np.abs(chain.weights) < bound)
 
 
 def test_the_scout_is_part_of_the_sampling_state():

@@ -1,0 +1,155 @@
+r"""Tabu search over sets of a fixed number of columns, for warm-up only.
+
+All exchanges of a column that is in for one that is out are scored in closed form, without bounds
+(`pymc_bid.kernels.tableau`), and the best one is made even if it is for the worse. The two columns
+then have to stay where they are for a while, so that the search climbs out of a set that no single
+exchange improves instead of falling back into it (Glover, 1989). With :math:`p` the left part of
+the tableau, :math:`c_k` the right part of row :math:`k` and :math:`f = p_{ji} / p_{jj}`, row
+:math:`i` has, with row :math:`j` out, the precision :math:`q = p_{ii} + f p_{ji}` and
+
+.. math:: \log \text{odds}_i = \text{constant}_i + \tfrac12 \bigl(
+    (c_i \cdot c_i + 2 f\, c_i \cdot c_j + f^2 c_j \cdot c_j) / q - L \log q \bigr).
+
+The products :math:`c_i \cdot c_j` of all rows are kept up, so that an exchange is scored by a few
+operations, whatever the number of targets. None of this leaves the posterior invariant.
+"""
+
+import numpy as np
+
+from pymc_bid.kernels.compilation import part
+from pymc_bid.kernels.random_numbers import generator_at, random_kernel
+from pymc_bid.kernels.tableau import build_surrogate, pivot_surrogate
+
+SHORTEST_BAN, LONGEST_BAN = 3, 25
+"""Exchanges for which a column that has moved stays where it is, if there are enough others."""
+
+
+@part()
+def pivot_with_products(surrogate, row, products, column, scaled):
+    """Take a column in or out, and keep up the products of the right parts of the rows."""
+    tableau = surrogate[0]
+    diagonal = tableau[row, row]
+    number = products.shape[0]
+    square = products[row, row] / diagonal**2
+    for other in range(number):
+        column[other] = tableau[other, row]
+        scaled[other] = products[row, other] / diagonal
+    pivot_surrogate(surrogate, row)
+    for first in range(number):
+        if first != row:
+            factor = column[first]
+            rest = scaled[first] - factor * square
+            for second in range(number):
+                products[first, second] -= factor * scaled[second] + column[second] * rest
+    for other in range(number):
+        if other != row:
+            products[row, other] = scaled[other] - column[other] * square
+            products[other, row] = products[row, other]
+    products[row, row] = square
+
+
+@part()
+def best_exchange(surrogate, products, members, others, banned, least_gain):
+    """Return the best exchange and its gain; one of banned columns only above `least_gain`.
+
+    Parameters
+    ----------
+    surrogate : tuple
+        See `pymc_bid.kernels.tableau`.
+    products : (N, N) array
+        Products of the right parts of the rows of the tableau.
+    members, others : int arrays
+        Columns that are in and out, and that may move.
+    banned : (N,) bool array
+    least_gain : float
+
+    Returns
+    -------
+    leaving, entering : int
+        -1, -1 if there is none.
+    gain : float
+    """
+    tableau, _, totals, _ = surrogate
+    number_of_targets = tableau.shape[1] - tableau.shape[0]
+    best, leaving, entering = -np.inf, -1, -1
+    for member in members:
+        variance = tableau[member, member]
+        square = products[member, member]
+        present = 0.5 * (square / variance + number_of_targets * np.log(variance)) + totals[member]
+        for other in others:
+            factor = tableau[member, other] / variance
+            precision = tableau[other, other] + factor * tableau[member, other]
+            quadratic = products[other, other]
+            quadratic += factor * (2.0 * products[member, other] + factor * square)
+            gain = 0.5 * (quadratic / precision - number_of_targets * np.log(precision))
+            gain += totals[other] - present
+            if gain > best and (gain > least_gain or not (banned[member] or banned[other])):
+                best, leaving, entering = gain, member, other
+    return leaving, entering, best
+
+
+@part()
+def draw_ban(rng, number_of_columns):
+    """Draw how long a column is banned; half of those that could move instead never are."""
+    longest = min(LONGEST_BAN, number_of_columns // 2)
+    shortest = min(SHORTEST_BAN, longest)
+    return shortest + int(rng.random() * (longest - shortest + 1))
+
+
+@random_kernel
+def search_exchanges(stream, state, noise_variance, problem, log_prior_odds, number_of_exchanges):
+    """Make exchanges, always the best that is allowed, and keep the best set on the way.
+
+    Parameters
+    ----------
+    stream : numpy.random.Generator
+        See `pymc_bid.kernels.random_numbers.random_kernel`.
+    state : (N,) int array
+        Changed in place to the best state, with the same sum.
+    noise_variance : float
+    problem : tuple
+        `(products, prior, own)`, all as in `pymc_bid.kernels.tableau`; no column may have a density
+        of its own.
+    log_prior_odds : (N,) array
+        A column where it is infinite takes no part.
+    number_of_exchanges : int
+
+    Returns
+    -------
+    gain : float
+        In log evidence, bounds left out.
+    """
+    rng = generator_at(stream)
+    moments, prior, own = problem
+    surrogate = build_surrogate(state, (moments, noise_variance, prior, own), log_prior_odds)
+    tableau = surrogate[0]
+    number_of_columns = state.shape[0]
+    linear = np.ascontiguousarray(tableau[:, number_of_columns:])
+    products = linear @ linear.T
+    column = np.empty(number_of_columns)
+    scaled = np.empty(number_of_columns)
+    free_from = np.zeros(number_of_columns, np.int64)
+    movable = np.isfinite(log_prior_odds)
+    best_state = state.copy()
+    present = 0.0
+    best = 0.0
+    for exchange in range(number_of_exchanges):
+        members = np.flatnonzero(movable & (state == 1))
+        others = np.flatnonzero(movable & (state == 0))
+        leaving, entering, gain = best_exchange(
+            surrogate, products, members, others, free_from > exchange, best - present
+        )
+        if leaving < 0 or not np.isfinite(gain):
+            break
+        pivot_with_products(surrogate, leaving, products, column, scaled)
+        pivot_with_products(surrogate, entering, products, column, scaled)
+        state[leaving] = 0
+        state[entering] = 1
+        free_from[leaving] = exchange + 1 + draw_ban(rng, others.size)
+        free_from[entering] = exchange + 1 + draw_ban(rng, members.size)
+        present += gain
+        if present > best:
+            best = present
+            best_state[:] = state
+    state[:] = best_state
+    return best

@@ -1,0 +1,108 @@
+"""Tabu search over sets of columns against enumeration, and the products that it keeps up."""
+
+from itertools import combinations
+
+import numpy as np
+from numba import njit
+
+from pymc_bid.kernels.exchanges import pivot_with_products, search_exchanges
+from pymc_bid.kernels.tableau import build_surrogate, log_state_evidence
+from tests.kernels.collapsed_chain import Problem
+
+
+def crowded_problem(columns=12):
+    """Columns that can stand in for each other, so that many sets are nearly as good."""
+    rng = np.random.default_rng(3)
+    pool = rng.normal(size=(30, 5)) @ rng.normal(size=(5, columns))
+    pool += 0.5 * rng.normal(size=pool.shape)
+    return Problem(pool, pool, 0.7, 0.2, 1.5)
+
+
+@njit
+def evidence(state, model, log_prior_odds):
+    surrogate = build_surrogate(state, model, log_prior_odds)
+    interpolated = np.ones(model[0][3].shape[1])
+    return log_state_evidence(state, model, log_prior_odds, interpolated, surrogate)
+
+
+def evidence_of(problem, state):
+    moments, prior, own = problem.moments
+    return evidence(state, (moments, 0.7, prior, own), problem.odds)
+
+
+def state_of(columns, size=12):
+    return np.isin(np.arange(size), columns).astype(np.int64)
+
+
+def test_the_search_finds_the_best_of_all_sets_from_any_start():
+    problem = crowded_problem()
+    rng = np.random.default_rng(1)
+    for number in (1, 4, 6, 11):
+        values = {
+            columns: evidence_of(problem, state_of(columns))
+            for columns in combinations(range(12), number)
+        }
+        best = max(values, key=values.get)
+        for _ in range(5):
+            start = state_of(rng.permutation(12)[:number])
+            state = start.copy()
+            gain = search_exchanges(rng, state, 0.7, problem.moments, problem.odds, 60)
+            assert np.flatnonzero(state).tolist() == list(best), number
+            expected = values[best] - evidence_of(problem, start)
+            np.testing.assert_allclose(gain, expected, rtol=1e-8, atol=1e-8)
+
+
+def test_one_exchange_is_the_best_one():
+    problem = crowded_problem()
+    start = state_of([0, 1, 2, 3])
+    state = start.copy()
+    gain = search_exchanges(np.random.default_rng(1), state, 0.7, problem.moments, problem.odds, 1)
+    gains = {}
+    for leaving in range(4):
+        for entering in range(4, 12):
+            columns = [column for column in range(4) if column != leaving]
+            other = evidence_of(problem, state_of([*columns, entering]))
+            gains[leaving, entering] = other - evidence_of(problem, start)
+    leaving, entering = max(gains, key=gains.get)
+    assert (state[leaving], state[entering]) == (0, 1)
+    np.testing.assert_allclose(gain, gains[leaving, entering])
+
+
+def test_a_column_that_the_prior_forces_in_or_out_stays():
+    problem = crowded_problem()
+    odds = problem.odds.copy()
+    odds[0], odds[11] = np.inf, -np.inf
+    state = state_of([0, 1, 2, 3])
+    search_exchanges(np.random.default_rng(1), state, 0.7, problem.moments, odds, 60)
+    assert (state[0], state[11], state.sum()) == (1, 0, 4)
+
+
+def test_there_is_nothing_to_exchange_with_no_columns_or_all():
+    problem = crowded_problem()
+    for state in (np.zeros(12, np.int64), np.ones(12, np.int64)):
+        after = state.copy()
+        rng = np.random.default_rng(1)
+        assert search_exchanges(rng, after, 0.7, problem.moments, problem.odds, 5) == 0.0
+        np.testing.assert_array_equal(after, state)
+
+
+@njit
+def products_after(state, model, log_prior_odds, rows):
+    """Return the products of the right parts of rows, kept up, and computed anew."""
+    surrogate = build_surrogate(state, model, log_prior_odds)
+    number = state.shape[0]
+    linear = np.ascontiguousarray(surrogate[0][:, number:])
+    products = linear @ linear.T
+    for row in rows:
+        pivot_with_products(surrogate, row, products, np.empty(number), np.empty(number))
+    linear = np.ascontiguousarray(surrogate[0][:, number:])
+    return products, linear @ linear.T
+
+
+def test_products_are_kept_up():
+    problem = crowded_problem()
+    moments, prior, own = problem.moments
+    model = (moments, 0.7, prior, own)
+    rows = np.array([3, 7, 3, 0, 11, 7])
+    kept, anew = products_after(state_of([0, 1, 2, 3]), model, problem.odds, rows)
+    np.testing.assert_allclose(kept, anew, rtol=1e-9, atol=1e-9)
