@@ -3,8 +3,11 @@
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
+from pymc_bid.graph.decomposition import Decomposition
 from pymc_bid.graph.roles import require_only_child
+from pymc_bid.graph.values import Point
 from pymc_bid.steps.base import DecompositionStep
 
 
@@ -43,15 +46,27 @@ class NoiseStep(DecompositionStep):
     def step(self, point):
         """Draw σ² once."""
         decomposition = self.decomposition
-        data = decomposition.regression()
         state = decomposition.state.read(point)
-        interpolated = decomposition.interpolated(state)
-        errors = decomposition.squared_errors(state, decomposition.weights.read(point))
-        squares, entries = interpolated * errors, interpolated * data.products.rows
-        if decomposition.roles.noise.ndim == 0:
-            squares, entries = squares.sum(), entries.sum()
-        shape, scale = decomposition.noise.prior(point)
-        drawn = (scale + squares / 2) / self.rng.standard_gamma(shape + entries / 2)
-        # A variance of zero has no likelihood; the smallest normal number has.
-        drawn = np.clip(drawn, np.finfo(np.float64).tiny, np.finfo(np.float64).max)
-        return decomposition.noise.variance.write(drawn, point), self.report()
+        weights = decomposition.weights.read(point)
+        return draw_noise(self.rng, decomposition, state, weights, point), self.report()
+
+
+def draw_noise(
+    rng: np.random.Generator,
+    decomposition: Decomposition,
+    state: NDArray[np.int64],
+    weights: NDArray[np.float64],
+    point: Point,
+) -> Point:
+    """Return a new point with σ² drawn given everything else."""
+    interpolated = decomposition.interpolated(state)
+    errors = decomposition.squared_errors(state, weights)
+    squares = interpolated * errors
+    entries = interpolated * decomposition.regression().products.rows
+    if decomposition.roles.noise.ndim == 0:
+        squares, entries = np.asarray(squares.sum()), np.asarray(entries.sum())
+    shape, scale = decomposition.noise.prior(point)
+    drawn = (scale + squares / 2) / rng.standard_gamma(shape + entries / 2)
+    # A variance of zero has no likelihood; the smallest normal number has.
+    drawn = np.clip(drawn, np.finfo(np.float64).tiny, np.finfo(np.float64).max)
+    return decomposition.noise.variance.write(drawn, point)

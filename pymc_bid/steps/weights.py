@@ -6,11 +6,17 @@ import numpy as np
 from pymc.model import modelcontext
 
 from pymc_bid.graph.roles import require_only_child
+from pymc_bid.graph.structure import children
 from pymc_bid.graph.values import active_columns
 from pymc_bid.kernels.hierarchy import sweep_hyperparameters
 from pymc_bid.kernels.weights import sweep_weights
 from pymc_bid.memory import warn_if_too_large
 from pymc_bid.steps.base import DecompositionStep
+from pymc_bid.steps.noise import draw_noise
+
+# With more chosen columns than this share of the rows, single weights move in short steps, and the
+# noise variance with them; a step then takes more sweeps and draws the noise variance in between.
+CROWDED, SWEEPS_IF_CROWDED = 0.5, 10
 
 
 class WeightStep(DecompositionStep):
@@ -24,8 +30,9 @@ class WeightStep(DecompositionStep):
     vars : random variable or list of random variables
         The weights; a GTNSNG variable above them is included whether named or not.
     nu : int, optional
-        Number of sweeps per step, the paper's critical steps ν. 5 if the number of columns is
-        found from the data, 1 if it is fixed.
+        Number of sweeps per step, the paper's critical steps ν. If not given, 5 if the number of
+        columns is found from the data and 1 if it is fixed; 10, with draws of σ² in between, while
+        there are more chosen columns than half the rows.
 
     Examples
     --------
@@ -42,11 +49,16 @@ class WeightStep(DecompositionStep):
 
     def __init__(self, vars, *, nu=None, model=None, initial_point=None, **arguments):
         super().__init__(vars, model=model, **arguments)
+        roles = self.decomposition.roles
+        self.adapts = nu is None
         if nu is None:
-            nu = 1 if self.decomposition.roles.fixed_size else 5
+            nu = 1 if roles.fixed_size else 5
         if isinstance(nu, bool) or int(nu) != nu or nu < 1:
             raise ValueError(f"nu must be a positive integer, got {nu!r}.")
         self.nu = int(nu)
+        self.knows_noise = roles.noise is not None and children(
+            roles.noise, modelcontext(model)
+        ) == [roles.likelihood]
         if initial_point is not None:
             warn_if_too_large(modelcontext(model), initial_point)
 
@@ -78,9 +90,12 @@ class WeightStep(DecompositionStep):
                 np.broadcast_to(mean_precision[..., part], weights.shape) for part in (0, 1)
             )
             prior = prior._replace(mean=mean, precision=precision)
+        crowded = self.adapts and active.size > CROWDED * data.products.rows.mean()
+        sweeps = SWEEPS_IF_CROWDED if crowded else self.nu
         before = decomposition.squared_errors(state, weights)
         errors = before.copy()
-        for remaining in reversed(range(self.nu)):
+        scale = np.maximum(before, data.products.squares)
+        for remaining in reversed(range(sweeps)):
             # Only the last draws of rows that are off will be seen, unless they have parents.
             rows_off = hierarchical or remaining == 0
             sweep_weights(
@@ -89,11 +104,14 @@ class WeightStep(DecompositionStep):
             )
             if hierarchical:
                 sweep_hyperparameters(self.rng, mean_precision, weights, *hyperprior)
-        scale = np.maximum(before, data.products.squares)
+            if crowded and self.knows_noise and remaining > 0:
+                decomposition.offer_errors(state, weights.copy(), errors.copy(), scale)
+                point = draw_noise(self.rng, decomposition, state, weights, point)
+                noise_precision = interpolated / decomposition.noise_variance(point)
         decomposition.offer_errors(state, weights, errors, scale)
         squares = float(interpolated @ decomposition.squared_errors(state, weights))
         if hierarchical:
             point = decomposition.hyperparameters.write(mean_precision, point)
         # Written last: a transform of the weights may depend on the hyperparameters.
         point = decomposition.weights.write(weights, point)
-        return point, self.report(nu=self.nu, sse=squares, mse=squares / data.products.rows.sum())
+        return point, self.report(nu=sweeps, sse=squares, mse=squares / data.products.rows.sum())

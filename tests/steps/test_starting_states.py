@@ -5,6 +5,8 @@ import pymc as pm
 import pytest
 
 import pymc_bid as bid
+from pymc_bid.steps.annealing_scout import AnnealingScout
+from pymc_bid.steps.exchange_scout import ExchangeScout
 from tests.steps.cases import handwritten, small_data
 
 POOL, TARGET = small_data(pool_columns=8)
@@ -13,9 +15,11 @@ SUPPORT_POINT = np.ones(8, int)
 
 @pytest.fixture(autouse=True)
 def stuck_steps(monkeypatch):
-    """Steps whose moves do nothing, so that every draw is the start."""
+    """Steps and scouts whose moves do nothing, so that every draw is the start."""
     for step in (bid.FlipStep, bid.SwapStep):
         monkeypatch.setattr(step, "collapsed", lambda self, *arrays: {})
+    for scout in (AnnealingScout, ExchangeScout):
+        monkeypatch.setattr(scout, "advance", lambda self, *arrays: False)
 
 
 def starts(model, chains=3, seed=8, **options):
