@@ -10,13 +10,15 @@ from pymc_bid.graph.values import WeightPrior
 from pymc_bid.kernels.bound_effects import bound_effects
 from pymc_bid.kernels.exchanges import search_exchanges
 from pymc_bid.regression import Products
-from pymc_bid.steps.likeness import likeness
+from pymc_bid.steps.likeness import Likeness, likeness
 from pymc_bid.steps.warm_up import Chain, Sites, fit_state
 
 FIRST_SEARCHES = 5
 """Searches before the first draw."""
 INTERVAL = 10
 """Iterations between two later ones."""
+EXPEDITION = 20
+"""Searches before the scout starts anew, from a random set."""
 LONGEST_SEARCH = 500
 """Exchanges of a search."""
 LARGEST_ERROR = 0.3
@@ -26,21 +28,35 @@ MOST_SHAKEN = 10
 
 
 @dataclass
+class Camp:
+    """The set that a scout searches around, and what it knows of it."""
+
+    state: NDArray[np.int64]
+    noise_variance: float
+    sites: Sites
+    effects: NDArray[np.float64] | None = None
+    """What the bounds add to the log odds of each column, once that was asked for."""
+
+
+@dataclass
 class ExchangeScout:
-    """A search for a better set of columns, again and again, around the set of a chain.
+    """A search for the best set of columns, again and again, next to a chain.
 
     Sets of a hundred columns are too many to be annealed: a tabu search
     (`pymc_bid.kernels.exchanges`) finds the best of a closed form without bounds in a fraction of a
     second, from any start. What the bounds do is added to the log odds of each column as found at
-    the chain's set (`pymc_bid.kernels.bound_effects`). That is right for one exchange and less and
-    less so for many, so a search takes a random share of it, with a random error, and has a random
-    length. The chain
-    moves to the set that was found if its evidence, with the bounds, is the higher one. This does
-    not leave the posterior invariant and is over when tuning is.
+    the set where the search starts (`pymc_bid.kernels.bound_effects`). That is right for one
+    exchange and less and less so for many, so a search takes a random share of it, with a random
+    error, and has a random length. The next one starts from the set that was found if its evidence,
+    with the bounds, is the higher one; after a number of searches the scout starts anew from a
+    random set. The chain moves to the scout's set when that has the higher evidence: at every turn
+    of the first expedition, at the end of the others. This does not leave the posterior invariant
+    and is over when tuning is.
     """
 
     iteration: int = 0
-    sites: Sites | None = None
+    searches: int = 0
+    camp: Camp | None = None
 
     @property
     def is_first(self) -> bool:
@@ -58,46 +74,79 @@ class ExchangeScout:
         log_prior_odds: NDArray[np.float64],
     ) -> bool:
         """Search, if it is time to; return whether the chain was moved."""
-        searches = int(self.iteration % INTERVAL == 0)
-        if self.iteration == 0:
-            self.sites = Sites.none(products)
-            searches = FIRST_SEARCHES
+        searches = int(self.iteration % INTERVAL == 0) if self.iteration else FIRST_SEARCHES
         self.iteration += 1
-        options = (products, shared, prior, own, log_prior_odds)
-        return any([self._search(rng, chain, *options) for _ in range(searches)])
+        moved = False
+        for _ in range(searches):
+            similar = likeness(products, chain.noise_variance, prior, own)
+            improved = self._search(rng, chain, similar, shared, log_prior_odds)
+            self.searches += 1
+            is_over = self.searches % EXPEDITION == 0
+            if is_over or (improved and self.searches < EXPEDITION):
+                moved |= self._lead(chain, similar, prior, log_prior_odds)
+        return moved
 
-    def _search(self, rng, chain, products, shared, prior, own, log_prior_odds) -> bool:
-        similar = likeness(products, chain.noise_variance, prior, own)
-        start = chain.typical_variance
-        present = fit_state(chain.state, start, chain, similar, log_prior_odds, self.sites)
-        variance = present.noise_variance
-        effects = np.empty(chain.state.size)
-        bound_effects(
-            *(chain.state, variance, similar.problem, *self.sites, present.log_masses),
-            *(shared, effects),
-        )
-        inside = chain.state == 1
-        # The bounds cost a column that is used more than one that would be added, so that every
-        # exchange looks better than it is by the difference.
-        if 0 < inside.sum() < inside.size:
-            effects[inside] -= rng.random() * (effects[inside].mean() - effects[~inside].mean())
-        error = LARGEST_ERROR * rng.random() * effects.std() * rng.standard_normal(effects.size)
-        odds = log_prior_odds + rng.random() * effects + error
+    def _search(self, rng, chain, similar, shared, log_prior_odds) -> bool:
+        """Search around the camp; return whether it was moved."""
+        if self.searches % EXPEDITION == 0:
+            state = chain.state.copy()
+            if self.searches:
+                movable = np.flatnonzero(np.isfinite(log_prior_odds))
+                state[movable] = rng.permutation(state[movable])
+            self.camp = Camp(state, chain.typical_variance, Sites.none(similar.products))
+        camp, problem = self.camp, (chain, similar, log_prior_odds)
+        if not chain.noise_is_free:
+            camp.noise_variance = chain.typical_variance
+        present = fit_state(camp.state, camp.noise_variance, *problem, camp.sites)
+        camp.noise_variance = variance = present.noise_variance
+        if camp.effects is None:
+            camp.effects = np.empty(camp.state.size)
+            bound_effects(
+                *(camp.state, variance, similar.problem, *camp.sites, present.log_masses),
+                *(shared, camp.effects),
+            )
+        odds = log_prior_odds + _perturbed(rng, camp.effects, camp.state == 1)
         length = int(rng.integers(1, LONGEST_SEARCH + 1))
-        found = chain.state.copy()
+        found = camp.state.copy()
         search_exchanges(rng, found, variance, similar.problem, odds, length)
-        if np.array_equal(found, chain.state):
+        if np.array_equal(found, camp.state):
             _shake(rng, found, log_prior_odds)
             search_exchanges(rng, found, variance, similar.problem, odds, length)
-        if np.array_equal(found, chain.state):
+        if np.array_equal(found, camp.state):
             return False
-        sites = self.sites.copy()
-        fit = fit_state(found, variance, chain, similar, log_prior_odds, sites)
+        sites = camp.sites.copy()
+        fit = fit_state(found, variance, *problem, sites)
         if not fit.log_evidence > present.log_evidence:
             return False
-        chain.move(found, fit, similar, prior)
-        self.sites = sites
+        self.camp = Camp(found, fit.noise_variance, sites)
         return True
+
+    def _lead(self, chain: Chain, similar: Likeness, prior, log_prior_odds) -> bool:
+        """Move the chain to the camp if that is the better place; return whether it is."""
+        camp, problem = self.camp, (chain, similar, log_prior_odds)
+        if np.array_equal(camp.state, chain.state):
+            return False
+        found = fit_state(camp.state, camp.noise_variance, *problem, camp.sites)
+        start = chain.typical_variance
+        there = fit_state(chain.state, start, *problem, Sites.none(similar.products))
+        if not found.log_evidence > there.log_evidence:
+            return False
+        chain.move(camp.state, found, similar, prior)
+        return True
+
+
+def _perturbed(
+    rng: np.random.Generator, effects: NDArray[np.float64], inside: NDArray[np.bool_]
+) -> NDArray[np.float64]:
+    """Return a random share of the effects of the bounds, with a random error."""
+    error = LARGEST_ERROR * rng.random() * effects.std() * rng.standard_normal(effects.size)
+    share, correction = rng.random(2)
+    # The bounds cost a column that is used more than one that would be added, so that every
+    # exchange looks better than it is by the difference.
+    if 0 < inside.sum() < inside.size:
+        excess = effects[inside].mean() - effects[~inside].mean()
+        effects = effects - correction * excess * inside
+    return share * effects + error
 
 
 def _shake(

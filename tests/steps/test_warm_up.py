@@ -93,7 +93,7 @@ def test_the_scout_of_exchanges_rests_after_tuning_and_starts_anew_with_a_chain(
     assert step.scout.iteration == 1
     step.sampling_state = fresh
     assert step.scout.iteration == 0
-    assert step.scout.sites is None
+    assert step.scout.camp is None
 
 
 @pytest.mark.parametrize("bound", [0.4, 1.0])

@@ -1,4 +1,4 @@
-"""How many sweeps a step of the weights takes, and that more of them change nothing but the pace."""
+"""How many sweeps a step of the weights takes; more of them change nothing but the pace."""
 
 import numpy as np
 import pymc as pm
