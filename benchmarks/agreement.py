@@ -30,12 +30,20 @@ NAMES = {
 
 
 def load(name: str) -> np.ndarray:
-    """Return a data set as the paper prepares it, or a planted one with every column twice."""
+    """Return a data set as the paper prepares it, or another one made for the purpose.
+
+    "planted": every column twice. "collinear": gene body methylation as it might be without
+    standardised rows, each gene with a level of its own, so that all columns are much alike.
+    """
     if name == "planted":
         planted = bid.datasets.make_planted(
             rows=90, columns=15, rank=6, noise=0.3, duplicates=1, seed=1
         )
         return planted.A.to_numpy()
+    if name == "collinear":
+        standardised = load("gene_body")
+        levels = np.random.default_rng(0).normal(size=(len(standardised), 1))
+        return levels + 0.3 * standardised
     duplicates = 1 if NAMES[name].startswith("ccle") else 0
     data = bid.datasets.load(NAMES[name])
     return bid.datasets.prepare(data, duplicates=duplicates).to_numpy()

@@ -74,8 +74,8 @@ class Cell:
     def settings(self, quick: bool) -> Settings:
         """The paper's sampler as the paper ran it; ours within the time there is.
 
-        With 100 or more of the 254 methylation samples chosen, a look of the warm-up at the bounds
-        takes a second and more, so that these cells have two cycles of it and two chains.
+        With 100 or more of the 254 methylation samples chosen, a search of the warm-up takes up to
+        two seconds, so that these cells have two chains and few iterations.
         """
         wide = self.data.startswith("methylation")
         if self.sampler != "default":

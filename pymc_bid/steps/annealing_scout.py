@@ -70,8 +70,8 @@ class AnnealingScout:
     bounds: Bounds | None = None
 
     @property
-    def is_first(self) -> bool:
-        """Whether the chain should wait."""
+    def chain_waits(self) -> bool:
+        """Whether the chain stands still."""
         return self.cycles == 0
 
     def advance(

@@ -1,6 +1,6 @@
 """Warm-up where the number of columns is fixed: a scout that searches around the chain's set."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,16 +15,18 @@ from pymc_bid.steps.warm_up import Chain, Sites, fit_state
 
 FIRST_SEARCHES = 5
 """Searches before the first draw."""
-INTERVAL = 10
+INTERVAL = 5
 """Iterations between two later ones."""
 EXPEDITION = 20
-"""Searches before the scout starts anew, from a random set."""
+"""Searches before the scout starts anew, from a random set or from the chain's, by turns."""
+MOST_TRIES = 3
+"""How often a search is made that leads to a set that was looked at before."""
 LONGEST_SEARCH = 500
 """Exchanges of a search."""
 LARGEST_ERROR = 0.3
 """Random part of the effects of the bounds, in units of their spread."""
 MOST_SHAKEN = 10
-"""Random exchanges to start from where a search from the set itself leads nowhere."""
+"""Random exchanges to start from where a search from the set itself led nowhere."""
 
 
 @dataclass
@@ -48,19 +50,21 @@ class ExchangeScout:
     the set where the search starts (`pymc_bid.kernels.bound_effects`). That is right for one
     exchange and less and less so for many, so a search takes a random share of it, with a random
     error, and has a random length. The next one starts from the set that was found if its evidence,
-    with the bounds, is the higher one; after a number of searches the scout starts anew from a
-    random set. The chain moves to the scout's set when that has the higher evidence: at every turn
-    of the first expedition, at the end of the others. This does not leave the posterior invariant
-    and is over when tuning is.
+    with the bounds, is the higher one; after a number of searches the scout starts anew, from a
+    random set or from the chain's. The chain moves to the scout's set when that has the higher
+    evidence: at every turn of the first expedition, at the end of the others. This does not leave
+    the posterior invariant and is over when tuning is.
     """
 
     iteration: int = 0
     searches: int = 0
     camp: Camp | None = None
+    seen: set[bytes] = field(default_factory=set)
+    """Sets that were looked at since the last start, all of them worse than the camp's or it."""
 
     @property
-    def is_first(self) -> bool:
-        """Whether the chain should wait; it need not, the first searches are over by then."""
+    def chain_waits(self) -> bool:
+        """Whether the chain stands still; it need not, the first searches are over by then."""
         return False
 
     def advance(
@@ -89,11 +93,7 @@ class ExchangeScout:
     def _search(self, rng, chain, similar, shared, log_prior_odds) -> bool:
         """Search around the camp; return whether it was moved."""
         if self.searches % EXPEDITION == 0:
-            state = chain.state.copy()
-            if self.searches:
-                movable = np.flatnonzero(np.isfinite(log_prior_odds))
-                state[movable] = rng.permutation(state[movable])
-            self.camp = Camp(state, chain.typical_variance, Sites.none(similar.products))
+            self._start(rng, chain, similar, log_prior_odds)
         camp, problem = self.camp, (chain, similar, log_prior_odds)
         if not chain.noise_is_free:
             camp.noise_variance = chain.typical_variance
@@ -105,21 +105,33 @@ class ExchangeScout:
                 *(camp.state, variance, similar.problem, *camp.sites, present.log_masses),
                 *(shared, camp.effects),
             )
-        odds = log_prior_odds + _perturbed(rng, camp.effects, camp.state == 1)
-        length = int(rng.integers(1, LONGEST_SEARCH + 1))
-        found = camp.state.copy()
-        search_exchanges(rng, found, variance, similar.problem, odds, length)
-        if np.array_equal(found, camp.state):
-            _shake(rng, found, log_prior_odds)
+        for trial in range(MOST_TRIES):
+            found = camp.state.copy()
+            if trial > 0:
+                _shake(rng, found, log_prior_odds)
+            odds = log_prior_odds + _perturbed(rng, camp.effects, camp.state == 1)
+            length = int(rng.integers(1, LONGEST_SEARCH + 1))
             search_exchanges(rng, found, variance, similar.problem, odds, length)
-        if np.array_equal(found, camp.state):
+            if found.tobytes() not in self.seen:
+                break
+        else:
             return False
+        self.seen.add(found.tobytes())
         sites = camp.sites.copy()
-        fit = fit_state(found, variance, *problem, sites)
+        fit = fit_state(found, variance, *problem, sites, present.log_evidence)
         if not fit.log_evidence > present.log_evidence:
             return False
         self.camp = Camp(found, fit.noise_variance, sites)
         return True
+
+    def _start(self, rng, chain, similar, log_prior_odds) -> None:
+        """Start anew, from the chain's set and from a random one by turns."""
+        state = chain.state.copy()
+        if (self.searches // EXPEDITION) % 2 == 1:
+            movable = np.flatnonzero(np.isfinite(log_prior_odds))
+            state[movable] = rng.permutation(state[movable])
+        self.camp = Camp(state, chain.typical_variance, Sites.none(similar.products))
+        self.seen = {state.tobytes()}
 
     def _lead(self, chain: Chain, similar: Likeness, prior, log_prior_odds) -> bool:
         """Move the chain to the camp if that is the better place; return whether it is."""

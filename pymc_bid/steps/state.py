@@ -152,7 +152,7 @@ class StateStep(DecompositionStep):
                 *(self.rng, chain, products, joint.shared, joint.weight_prior(point), own),
                 log_prior_odds,
             )
-            waiting = self.scout.is_first
+            waiting = self.scout.chain_waits
             if moved and chain.noise_is_free:
                 point = joint.write_noise(chain.noise_variance, point)
         if not waiting:

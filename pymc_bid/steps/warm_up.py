@@ -16,6 +16,9 @@ from pymc_bid.regression import Products
 from pymc_bid.steps.likeness import Likeness
 
 LARGEST_NUMBER_OF_FITS = 10
+OUT_OF_REACH = 20.0
+"""More than the log evidence of a good state gains by another noise variance than its rival's."""
+LARGEST_LOG_VARIANCE = np.log(np.finfo(np.float64).max)
 
 
 @dataclass
@@ -85,11 +88,13 @@ def fit_state(
     similar: Likeness,
     log_prior_odds: NDArray[np.float64],
     sites: Sites,
+    rival: float = -np.inf,
 ) -> Fit:
     """Fit a state, from a noise variance and from factors, which are changed in place.
 
     Expectation-maximisation, sped up by secants: each step is dear, and it closes only a part of
-    the distance. The noise variance of a chain that can't be moved to another one stays.
+    the distance. The noise variance of a chain that can't be moved to another one stays. Fitting
+    ends early where a log evidence as high as that of a `rival` is out of reach.
     """
     floor = noise_floor(chain, similar.products)
     # Columns that are forced in or out are so in every state.
@@ -103,10 +108,11 @@ def fit_state(
             state, variance, similar.problem, odds, *sites, weights, log_masses
         )
         before, distance = distance, np.log(max(bounded, floor)) - log_variance
-        if abs(distance) < 1e-3 or not chain.noise_is_free:
+        is_out_of_reach = not np.isfinite(distance) or evidence < rival - OUT_OF_REACH
+        if is_out_of_reach or abs(distance) < 1e-3 or not chain.noise_is_free:
             break
         if step > 0 and 0 < distance / before < 0.9:
             rate = rate / (1 - distance / before)
         rate = min(max(rate, 1.0), 8.0)
-        log_variance = max(log_variance + rate * distance, np.log(floor))
+        log_variance = np.clip(log_variance + rate * distance, np.log(floor), LARGEST_LOG_VARIANCE)
     return Fit(evidence, variance, weights, log_masses)
