@@ -6,13 +6,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pymc_bid.graph.own_columns import OwnColumns
-from pymc_bid.graph.values import WeightPrior
 from pymc_bid.kernels.annealing import scout_step
 from pymc_bid.kernels.bounded_evidence import bounded_fit, own_log_masses
-from pymc_bid.regression import Products
-from pymc_bid.steps.likeness import Likeness, likeness
-from pymc_bid.steps.warm_up import Chain, Sites, fit_state, noise_floor
+from pymc_bid.steps.likeness import Likeness
+from pymc_bid.steps.warm_up import Chain, Setting, Sites, fit_state, noise_floor
 
 CYCLE = 100
 """Iterations from the highest temperature to 1."""
@@ -74,24 +71,16 @@ class AnnealingScout:
         """Whether the chain stands still."""
         return self.cycles == 0
 
-    def advance(
-        self,
-        rng: np.random.Generator,
-        chain: Chain,
-        products: Products,
-        shared: bool,
-        prior: WeightPrior,
-        own: OwnColumns,
-        log_prior_odds: NDArray[np.float64],
-    ) -> bool:
+    def advance(self, rng: np.random.Generator, chain: Chain, setting: Setting) -> bool:
         """Move the scout; return whether it ended a cycle and the chain was moved to it."""
-        similar = likeness(products, chain.noise_variance, prior, own)
+        similar = setting.likeness(chain)
         moved = False
-        for _ in range(MOVES_WITH_IDENTITY if own.has_identity else 1):
-            moved |= self._move(rng, chain, similar, prior, shared, log_prior_odds)
+        for _ in range(MOVES_WITH_IDENTITY if setting.own.has_identity else 1):
+            moved |= self._move(rng, chain, similar, setting)
         return moved
 
-    def _move(self, rng, chain, similar, prior, shared, log_prior_odds) -> bool:
+    def _move(self, rng, chain, similar: Likeness, setting: Setting) -> bool:
+        log_prior_odds = setting.log_prior_odds
         products, _, own = problem = similar.problem
         size, targets = products.cross.shape
         mean_square = products.squares.sum() / max(products.rows.sum(), 1.0)
@@ -114,7 +103,7 @@ class AnnealingScout:
         if not chain.noise_is_free:
             self.noise_variance = present
         if self.iteration % LOOK == 0:
-            self._look_at_bounds(problem, log_prior_odds, shared)
+            self._look_at_bounds(problem, log_prior_odds, setting.shared)
         temperature = cycle.temperature ** (1 - (self.iteration + 1) / cycle.length)
         swaps = max(FEWEST_SWAPS, int(self.state.sum()))
         fitted, _ = scout_step(
@@ -126,21 +115,19 @@ class AnnealingScout:
         if self.iteration > 0:
             return False
         self.cycles += 1
-        return not np.array_equal(self.state, chain.state) and self._lead(
-            chain, similar, prior, log_prior_odds
-        )
+        return not np.array_equal(self.state, chain.state) and self._lead(chain, similar, setting)
 
-    def _lead(self, chain: Chain, similar: Likeness, prior, log_prior_odds) -> bool:
+    def _lead(self, chain: Chain, similar: Likeness, setting: Setting) -> bool:
         """Move the chain to the scout if that is at the better place; return whether it is."""
         present = chain.typical_variance
         start = self.noise_variance if chain.noise_is_free else present
         found, there = (
-            fit_state(state, variance, chain, similar, log_prior_odds, Sites.none(similar.products))
+            fit_state(state, variance, chain, similar, setting, Sites.none(similar.products))
             for state, variance in ((self.state, start), (chain.state, present))
         )
         if not found.log_evidence > there.log_evidence:
             return False
-        chain.move(self.state, found, similar, prior)
+        chain.move(self.state, found, similar, setting.prior)
         return True
 
     def _cycle(self, targets: int, has_own: bool) -> Cycle:

@@ -5,13 +5,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from pymc_bid.graph.own_columns import OwnColumns
-from pymc_bid.graph.values import WeightPrior
 from pymc_bid.kernels.bound_effects import bound_effects
 from pymc_bid.kernels.exchanges import search_exchanges
-from pymc_bid.regression import Products
-from pymc_bid.steps.likeness import Likeness, likeness
-from pymc_bid.steps.warm_up import Chain, Sites, fit_state
+from pymc_bid.steps.likeness import Likeness
+from pymc_bid.steps.warm_up import Chain, Setting, Sites, fit_state
 
 FIRST_SEARCHES = 5
 """Searches before the first draw."""
@@ -67,34 +64,26 @@ class ExchangeScout:
         """Whether the chain stands still; it need not, the first searches are over by then."""
         return False
 
-    def advance(
-        self,
-        rng: np.random.Generator,
-        chain: Chain,
-        products: Products,
-        shared: bool,
-        prior: WeightPrior,
-        own: OwnColumns,
-        log_prior_odds: NDArray[np.float64],
-    ) -> bool:
+    def advance(self, rng: np.random.Generator, chain: Chain, setting: Setting) -> bool:
         """Search, if it is time to; return whether the chain was moved."""
         searches = int(self.iteration % INTERVAL == 0) if self.iteration else FIRST_SEARCHES
         self.iteration += 1
         moved = False
         for _ in range(searches):
-            similar = likeness(products, chain.noise_variance, prior, own)
-            improved = self._search(rng, chain, similar, shared, log_prior_odds)
+            similar = setting.likeness(chain)
+            improved = self._search(rng, chain, similar, setting)
             self.searches += 1
             is_over = self.searches % EXPEDITION == 0
             if is_over or (improved and self.searches < EXPEDITION):
-                moved |= self._lead(chain, similar, prior, log_prior_odds)
+                moved |= self._lead(chain, similar, setting)
         return moved
 
-    def _search(self, rng, chain, similar, shared, log_prior_odds) -> bool:
+    def _search(self, rng, chain: Chain, similar: Likeness, setting: Setting) -> bool:
         """Search around the camp; return whether it was moved."""
         if self.searches % EXPEDITION == 0:
-            self._start(rng, chain, similar, log_prior_odds)
-        camp, problem = self.camp, (chain, similar, log_prior_odds)
+            self._start(rng, chain, setting)
+        camp, problem = self.camp, (chain, similar, setting)
+        log_prior_odds = setting.log_prior_odds
         if not chain.noise_is_free:
             camp.noise_variance = chain.typical_variance
         present = fit_state(camp.state, camp.noise_variance, *problem, camp.sites)
@@ -103,7 +92,7 @@ class ExchangeScout:
             camp.effects = np.empty(camp.state.size)
             bound_effects(
                 *(camp.state, variance, similar.problem, *camp.sites, present.log_masses),
-                *(shared, camp.effects),
+                *(setting.shared, camp.effects),
             )
         for trial in range(MOST_TRIES):
             found = camp.state.copy()
@@ -124,18 +113,18 @@ class ExchangeScout:
         self.camp = Camp(found, fit.noise_variance, sites)
         return True
 
-    def _start(self, rng, chain, similar, log_prior_odds) -> None:
+    def _start(self, rng, chain: Chain, setting: Setting) -> None:
         """Start anew, from the chain's set and from a random one by turns."""
         state = chain.state.copy()
         if (self.searches // EXPEDITION) % 2 == 1:
-            movable = np.flatnonzero(np.isfinite(log_prior_odds))
+            movable = np.flatnonzero(np.isfinite(setting.log_prior_odds))
             state[movable] = rng.permutation(state[movable])
-        self.camp = Camp(state, chain.typical_variance, Sites.none(similar.products))
+        self.camp = Camp(state, chain.typical_variance, Sites.none(setting.products))
         self.seen = {state.tobytes()}
 
-    def _lead(self, chain: Chain, similar: Likeness, prior, log_prior_odds) -> bool:
+    def _lead(self, chain: Chain, similar: Likeness, setting: Setting) -> bool:
         """Move the chain to the camp if that is the better place; return whether it is."""
-        camp, problem = self.camp, (chain, similar, log_prior_odds)
+        camp, problem = self.camp, (chain, similar, setting)
         if np.array_equal(camp.state, chain.state):
             return False
         found = fit_state(camp.state, camp.noise_variance, *problem, camp.sites)
@@ -143,7 +132,7 @@ class ExchangeScout:
         there = fit_state(chain.state, start, *problem, Sites.none(similar.products))
         if not found.log_evidence > there.log_evidence:
             return False
-        chain.move(camp.state, found, similar, prior)
+        chain.move(camp.state, found, similar, setting.prior)
         return True
 
 

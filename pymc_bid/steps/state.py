@@ -24,7 +24,7 @@ from pymc_bid.steps.base import DecompositionStep
 from pymc_bid.steps.exchange_scout import ExchangeScout
 from pymc_bid.steps.likeness import likeness
 from pymc_bid.steps.moves import make_moves
-from pymc_bid.steps.warm_up import Chain
+from pymc_bid.steps.warm_up import Chain, Setting
 
 SCHEMES = ("collapsed", "paper")
 
@@ -148,10 +148,10 @@ class StateStep(DecompositionStep):
         counts = dict.fromkeys(self.statistics, 0)
         waiting = False
         if self.tune and self.warm_up:
-            moved = self.scout.advance(
-                *(self.rng, chain, products, joint.shared, joint.weight_prior(point), own),
-                log_prior_odds,
+            setting = Setting(
+                products, joint.shared, joint.weight_prior(point), own, log_prior_odds
             )
+            moved = self.scout.advance(self.rng, chain, setting)
             waiting = self.scout.chain_waits
             if moved and chain.noise_is_free:
                 point = joint.write_noise(chain.noise_variance, point)

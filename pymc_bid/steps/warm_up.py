@@ -10,10 +10,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pymc_bid.graph.own_columns import OwnColumns
 from pymc_bid.graph.values import WeightPrior
 from pymc_bid.kernels.bounded_evidence import bounded_fit
 from pymc_bid.regression import Products
-from pymc_bid.steps.likeness import Likeness
+from pymc_bid.steps.likeness import Likeness, likeness
 
 LARGEST_NUMBER_OF_FITS = 10
 OUT_OF_REACH = 20.0
@@ -44,6 +45,21 @@ class Chain:
         self.state = state.copy()
         self.weights = np.clip(fit.weights / similar.root, *inside)
         self.noise_variance = self.noise_variance * (fit.noise_variance / self.typical_variance)
+
+
+class Setting(NamedTuple):
+    """The data and the prior that a scout searches under."""
+
+    products: Products
+    shared: bool
+    """Whether the pool is the target."""
+    prior: WeightPrior
+    own: OwnColumns
+    log_prior_odds: NDArray[np.float64]
+
+    def likeness(self, chain: Chain) -> Likeness:
+        """Return the model of the closed form, at the noise variances of a chain."""
+        return likeness(self.products, chain.noise_variance, self.prior, self.own)
 
 
 class Sites(NamedTuple):
@@ -86,7 +102,7 @@ def fit_state(
     noise_variance: float,
     chain: Chain,
     similar: Likeness,
-    log_prior_odds: NDArray[np.float64],
+    setting: Setting,
     sites: Sites,
     rival: float = -np.inf,
 ) -> Fit:
@@ -98,7 +114,7 @@ def fit_state(
     """
     floor = noise_floor(chain, similar.products)
     # Columns that are forced in or out are so in every state.
-    odds = np.where(np.isfinite(log_prior_odds), log_prior_odds, 0.0)
+    odds = np.where(np.isfinite(setting.log_prior_odds), setting.log_prior_odds, 0.0)
     weights, log_masses = chain.weights * similar.root, np.empty(chain.weights.shape[1])
     log_variance = np.log(max(noise_variance, floor))
     evidence, distance, rate = -np.inf, 0.0, 1.0

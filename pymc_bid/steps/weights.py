@@ -90,7 +90,8 @@ class WeightStep(DecompositionStep):
                 np.broadcast_to(mean_precision[..., part], weights.shape) for part in (0, 1)
             )
             prior = prior._replace(mean=mean, precision=precision)
-        crowded = self.adapts and active.size > CROWDED * data.products.rows.mean()
+        entries = data.products.rows.sum()
+        crowded = self.adapts and active.size * weights.shape[1] > CROWDED * entries
         sweeps = SWEEPS_IF_CROWDED if crowded else self.nu
         before = decomposition.squared_errors(state, weights)
         errors = before.copy()
@@ -114,4 +115,4 @@ class WeightStep(DecompositionStep):
             point = decomposition.hyperparameters.write(mean_precision, point)
         # Written last: a transform of the weights may depend on the hyperparameters.
         point = decomposition.weights.write(weights, point)
-        return point, self.report(nu=sweeps, sse=squares, mse=squares / data.products.rows.sum())
+        return point, self.report(nu=sweeps, sse=squares, mse=squares / entries)

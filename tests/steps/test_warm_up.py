@@ -12,8 +12,7 @@ from pymc_bid.graph.values import WeightPrior
 from pymc_bid.regression import reduce_regression
 from pymc_bid.steps.annealing_scout import CYCLE
 from pymc_bid.steps.exchange_scout import INTERVAL, ExchangeScout
-from pymc_bid.steps.likeness import likeness
-from pymc_bid.steps.warm_up import Chain, Sites, fit_state
+from pymc_bid.steps.warm_up import Chain, Setting, Sites, fit_state
 from tests.reference.monte_carlo import assert_means_agree
 
 PLANTED = bid.datasets.make_planted(rows=60, columns=16, rank=4, noise=0.2, seed=5)
@@ -101,8 +100,8 @@ def test_a_chain_with_a_fixed_number_of_columns_is_led_to_the_best_sets(bound):
     rng = np.random.default_rng(8)
     data = rng.normal(size=(25, 4)) @ rng.normal(size=(4, 10)) + 0.6 * rng.normal(size=(25, 10))
     products = reduce_regression(data, data).products
-    prior, own = WeightPrior.of((10, 10), 0.0, 1.0, -bound, bound), OwnColumns.none(10)
-    odds = np.zeros(10)
+    prior = WeightPrior.of((10, 10), 0.0, 1.0, -bound, bound)
+    setting = Setting(products, True, prior, OwnColumns.none(10), np.zeros(10))
 
     def chain_at(columns):
         state = np.isin(np.arange(10), columns).astype(np.int64)
@@ -110,15 +109,15 @@ def test_a_chain_with_a_fixed_number_of_columns_is_led_to_the_best_sets(bound):
 
     def evidence(columns):
         chain = chain_at(columns)
-        similar = likeness(products, chain.noise_variance, prior, own)
-        return fit_state(chain.state, 0.5, chain, similar, odds, Sites.none(products)).log_evidence
+        similar, sites = setting.likeness(chain), Sites.none(products)
+        return fit_state(chain.state, 0.5, chain, similar, setting, sites).log_evidence
 
     values = {columns: evidence(columns) for columns in combinations(range(10), 4)}
     assert np.ptp(list(values.values())) > 30
     for start in (min(values, key=values.get), (0, 1, 2, 3), (6, 7, 8, 9)):
         chain, scout = chain_at(start), ExchangeScout()
         for _ in range(30 * INTERVAL):
-            scout.advance(rng, chain, products, True, prior, own, odds)
+            scout.advance(rng, chain, setting)
         found = values[tuple(np.flatnonzero(chain.state).tolist())]
         # Exact moves go to and fro between sets that are as close as that.
         assert found > max(values.values()) - 2
