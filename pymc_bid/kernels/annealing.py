@@ -1,4 +1,4 @@
-r"""Annealed search over states, for warm-up only: brings chains from any start to the same region.
+r"""Annealed search over states, for warm-up of the model with the identity only.
 
 A *scout* is a state without weights, moved by flips and swaps whose log odds, taken from the
 closed form without bounds (`pymc_bid.kernels.tableau`), are divided by a temperature that falls to
@@ -21,7 +21,6 @@ from pymc_bid.kernels.tableau import (
     expected_squared_error,
     log_odds_in,
     pivot_surrogate,
-    squared_norm,
 )
 
 
@@ -64,14 +63,8 @@ def draw_tempered(rng, affinity, temperature):
 
 
 @part()
-def tempered_swaps_with_own(
-    rng, state, model, log_prior_odds, surrogate, temperature, number_of_swaps
-):
-    """Take a random column out and draw the one that goes in, each with its target.
-
-    For the model with the identity, where few columns are active and the log odds of the
-    candidates have more parts than `tempered_swaps` keeps up with.
-    """
+def tempered_swaps(rng, state, model, log_prior_odds, surrogate, temperature, number_of_swaps):
+    """Take a random column out and draw the one that goes in; return how many changed."""
     number_of_columns = state.shape[0]
     members = np.empty(number_of_columns, np.int64)
     affinity = np.empty(number_of_columns)
@@ -92,56 +85,6 @@ def tempered_swaps_with_own(
         state[entering] = 1
         if entering != leaving:
             changed += 1
-    return changed
-
-
-@part()
-def tempered_swaps(rng, state, log_prior_odds, surrogate, temperature, number_of_swaps):
-    r"""Take a random column out and draw the one that goes in; return how many changed.
-
-    With row :math:`j` out, row :math:`i` has the precision :math:`q_i + f p_{ji}` and the linear
-    term :math:`c_i + f \hat y_j`, where :math:`f = p_{ji} / p_{jj}`, :math:`p` being the left part
-    of the tableau: one pass scores all candidates, and only a swap that happens takes pivots.
-    """
-    tableau, _, totals, _ = surrogate
-    number_of_columns = state.shape[0]
-    number_of_targets = tableau.shape[1] - number_of_columns
-    members = np.empty(number_of_columns, np.int64)
-    affinity = np.empty(number_of_columns)
-    norms = np.empty(number_of_columns)
-    for row in range(number_of_columns):
-        norms[row] = squared_norm(tableau, row)
-    changed = 0
-    for _ in range(number_of_swaps):
-        number = movable_members(state, log_prior_odds, members)
-        if number == 0:
-            break
-        leaving = members[int(rng.random() * number)]
-        variance = tableau[leaving, leaving]
-        for row in range(number_of_columns):
-            affinity[row] = -np.inf
-            if row == leaving:
-                score = norms[row] / variance + number_of_targets * np.log(variance)
-            elif state[row] == 0 and np.isfinite(log_prior_odds[row]):
-                factor = tableau[leaving, row] / variance
-                product = 0.0
-                for column in range(number_of_columns, tableau.shape[1]):
-                    product += tableau[row, column] * tableau[leaving, column]
-                precision = tableau[row, row] + factor * tableau[leaving, row]
-                square = norms[row] + factor * (2.0 * product + factor * norms[leaving])
-                score = square / precision - number_of_targets * np.log(precision)
-            else:
-                continue
-            affinity[row] = 0.5 * score + totals[row]
-        entering = draw_tempered(rng, affinity, temperature)
-        if entering >= 0 and entering != leaving:
-            pivot_surrogate(surrogate, leaving)
-            pivot_surrogate(surrogate, entering)
-            state[leaving] = 0
-            state[entering] = 1
-            changed += 1
-            for row in range(number_of_columns):
-                norms[row] = squared_norm(tableau, row)
     return changed
 
 
@@ -190,14 +133,9 @@ def scout_step(
     changed = 0
     if flips:
         changed += tempered_flips(rng, state, model, surrogate, temperature)
-    if own[0].shape[1] > 0:
-        changed += tempered_swaps_with_own(
-            rng, state, model, log_prior_odds, surrogate, temperature, number_of_swaps
-        )
-    else:
-        changed += tempered_swaps(
-            rng, state, log_prior_odds, surrogate, temperature, number_of_swaps
-        )
+    changed += tempered_swaps(
+        rng, state, model, log_prior_odds, surrogate, temperature, number_of_swaps
+    )
     rows = products[5]
     interpolated = interpolated_targets(state, own, rows.shape[0])
     entries = (rows * interpolated).sum()

@@ -1,4 +1,4 @@
-"""Warm-up where the number of columns is free: a scout that is annealed next to the chain."""
+"""Warm-up of the model with the identity: a scout that is annealed next to the chain."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pymc_bid.kernels.annealing import scout_step
-from pymc_bid.kernels.bounded_evidence import bounded_fit, own_log_masses
+from pymc_bid.kernels.bounded_evidence import bounded_fit
 from pymc_bid.steps.likeness import Likeness
 from pymc_bid.steps.warm_up import Chain, Setting, Sites, fit_state, noise_floor
 
@@ -17,8 +17,8 @@ FIRST_CYCLE = 25
 """The same for the first cycle, during which the chain waits."""
 LOCAL_CYCLE, LOCAL_TEMPERATURE = 50, 5.0
 """Length and highest temperature of a cycle around the chain's state, or from all columns."""
-MOVES_WITH_IDENTITY = 3
-"""Moves of the scout for each of the chain's, which are the dear ones in that model."""
+MOVES = 3
+"""Moves of the scout for each of the chain's, which are the dear ones."""
 LOOK = 10
 """Iterations between two looks at the bounds."""
 FEWEST_SWAPS = 10
@@ -28,21 +28,10 @@ class Cycle(NamedTuple):
     """One search of the scout."""
 
     start: str
-    """"scout" (where it is), "chain" (where that is), "nothing" or "everything" (all columns)."""
+    """"chain" (where that is), "nothing" or "everything" (all columns)."""
     temperature: float
     """The highest one."""
     length: int
-
-
-@dataclass
-class Bounds:
-    """What the bounds on the weights do to the evidence near the state that was looked at last."""
-
-    sites: Sites
-    relief: NDArray[np.float64]
-    """What each column adds to the evidence, when in, because it explains itself."""
-    excess: float = 1.0
-    """Noise variance that is fitted with the bounds over the one without."""
 
 
 @dataclass
@@ -50,21 +39,21 @@ class AnnealingScout:
     """A state vector without weights that is annealed, again and again, next to a chain.
 
     Its flips and swaps use the evidence with the weights integrated out and the bounds left out,
-    divided by a temperature that falls to 1 within a cycle. Every few iterations it looks at the
-    bounds, for two things that the closed form lacks: the noise variance within the bounds, and the
-    columns that no others can explain within the bounds but that explain themselves once they are
-    in. At the end of a cycle the chain moves to the scout's state if its evidence, with the bounds,
-    is the higher one. So chains from different starts meet where the posterior is, and not where
-    they started. The first cycle is a short one, and the chain waits for it: its own moves may be
-    slow where it starts. This does not leave the posterior invariant and is over when tuning is.
+    divided by a temperature that falls to 1 within a cycle. Every few iterations it looks at what
+    the bounds do to the noise variance. At the end of a cycle the chain moves to the scout's state
+    if its evidence, with the bounds, is the higher one. The first cycle is a short one, and the
+    chain waits for it: its own moves may be slow where it starts. This does not leave the posterior
+    invariant and is over when tuning is.
     """
 
-    fixed_size: bool = False
+    fixed_size: bool
     state: NDArray[np.int64] | None = None
     noise_variance: float = np.nan
     iteration: int = 0
     cycles: int = 0
-    bounds: Bounds | None = None
+    sites: Sites | None = None
+    excess: float = 1.0
+    """Noise variance that is fitted with the bounds over the one without, when last looked at."""
 
     @property
     def chain_waits(self) -> bool:
@@ -75,21 +64,20 @@ class AnnealingScout:
         """Move the scout; return whether it ended a cycle and the chain was moved to it."""
         similar = setting.likeness(chain)
         moved = False
-        for _ in range(MOVES_WITH_IDENTITY if setting.own.has_identity else 1):
+        for _ in range(MOVES):
             moved |= self._move(rng, chain, similar, setting)
         return moved
 
     def _move(self, rng, chain, similar: Likeness, setting: Setting) -> bool:
         log_prior_odds = setting.log_prior_odds
-        products, _, own = problem = similar.problem
-        size, targets = products.cross.shape
+        products, _, _ = problem = similar.problem
         mean_square = products.squares.sum() / max(products.rows.sum(), 1.0)
         present = chain.typical_variance
         floor = noise_floor(chain, products)
         if self.state is None:
             self.state = chain.state.copy()
-            self.bounds = Bounds(Sites.none(products), np.zeros(size))
-        cycle = self._cycle(targets, own.has_identity)
+            self.sites = Sites.none(products)
+        cycle = self._cycle(products.rows.size)
         if self.iteration == 0:
             self.noise_variance = max(mean_square, floor)
             if cycle.start == "chain":
@@ -103,14 +91,14 @@ class AnnealingScout:
         if not chain.noise_is_free:
             self.noise_variance = present
         if self.iteration % LOOK == 0:
-            self._look_at_bounds(problem, log_prior_odds, setting.shared)
+            self._look_at_bounds(problem, log_prior_odds)
         temperature = cycle.temperature ** (1 - (self.iteration + 1) / cycle.length)
         swaps = max(FEWEST_SWAPS, int(self.state.sum()))
         fitted, _ = scout_step(
-            *(rng, self.state, self.noise_variance, problem, log_prior_odds + self.bounds.relief),
+            *(rng, self.state, self.noise_variance, problem, log_prior_odds),
             *(temperature, floor, not self.fixed_size, swaps),
         )
-        self.noise_variance = max(fitted * self.bounds.excess, floor)
+        self.noise_variance = max(fitted * self.excess, floor)
         self.iteration = (self.iteration + 1) % cycle.length
         if self.iteration > 0:
             return False
@@ -130,31 +118,22 @@ class AnnealingScout:
         chain.move(self.state, found, similar, setting.prior)
         return True
 
-    def _cycle(self, targets: int, has_own: bool) -> Cycle:
+    def _cycle(self, targets: int) -> Cycle:
         """Return where the present cycle starts, how hot, and how long it is."""
-        if not has_own:
-            return Cycle("scout", max(1.0, targets / 10), CYCLE if self.cycles else FIRST_CYCLE)
-        # With the identity there are two hills to climb: one from no columns and a lot of noise,
-        # and one from all columns and hardly any, where columns go out that others give exactly.
-        # Every other search is for better states near the chain's.
+        # There are two hills to climb: one from no columns and a lot of noise, and one from all
+        # columns and hardly any, where columns go out that others give exactly. Every other search
+        # is for better states near the chain's.
         if self.cycles % 2 == 1:
             return Cycle("chain", LOCAL_TEMPERATURE, LOCAL_CYCLE)
         if self.cycles % 4 == 2:
             return Cycle("everything", LOCAL_TEMPERATURE, LOCAL_CYCLE)
         return Cycle("nothing", max(1.0, targets / 3), CYCLE if self.cycles else FIRST_CYCLE)
 
-    def _look_at_bounds(
-        self, problem: tuple, log_prior_odds: NDArray[np.float64], pool_is_target: bool
-    ) -> None:
+    def _look_at_bounds(self, problem: tuple, log_prior_odds: NDArray[np.float64]) -> None:
         """Learn what the bounds do at the scout's state."""
-        bounds = self.bounds
         size, targets = problem[0].cross.shape
-        log_masses = np.empty(targets)
         _, bounded, unbounded = bounded_fit(
             *(self.state, self.noise_variance, problem, log_prior_odds),
-            *(*bounds.sites, np.empty((size, targets)), log_masses),
+            *(*self.sites, np.empty((size, targets)), np.empty(targets)),
         )
-        bounds.excess = bounded / unbounded if unbounded > 0 else 1.0
-        if pool_is_target and not problem[-1].has_identity:
-            own_log_masses(self.state, self.noise_variance, problem, log_masses)
-            bounds.relief = -log_masses
+        self.excess = bounded / unbounded if unbounded > 0 else 1.0

@@ -21,9 +21,9 @@ from pymc_bid.kernels.paper import flip_sweep, swap_once
 from pymc_bid.kernels.residual import residual_cross_products
 from pymc_bid.steps.annealing_scout import AnnealingScout
 from pymc_bid.steps.base import DecompositionStep
-from pymc_bid.steps.exchange_scout import ExchangeScout
 from pymc_bid.steps.likeness import likeness
 from pymc_bid.steps.moves import make_moves
+from pymc_bid.steps.tabu_scout import TabuScout
 from pymc_bid.steps.warm_up import Chain, Setting
 
 SCHEMES = ("collapsed", "paper")
@@ -46,7 +46,7 @@ class StateStepState(StepMethodState):
 
     tune: bool
     started: bool
-    scout: AnnealingScout | ExchangeScout
+    scout: AnnealingScout | TabuScout
 
 
 class StateStep(DecompositionStep):
@@ -94,10 +94,8 @@ class StateStep(DecompositionStep):
         self.scheme = scheme
         self.warm_up = warm_up and scheme == "collapsed" and linear
         has_identity = any(part.roles.own is not None for part in self.decomposition.joint.parts)
-        self.scout: AnnealingScout | ExchangeScout = (
-            ExchangeScout()
-            if self.fixed_size and not has_identity
-            else AnnealingScout(self.fixed_size)
+        self.scout: AnnealingScout | TabuScout = (
+            AnnealingScout(self.fixed_size) if has_identity else TabuScout(self.fixed_size)
         )
 
     @classmethod

@@ -1,7 +1,7 @@
 """Warm-up of the state vector: a chain is moved to a state with a higher evidence.
 
-Who finds that state is a scout: `pymc_bid.steps.annealing_scout` or
-`pymc_bid.steps.exchange_scout`. Here is what both have in common.
+Who finds that state is a scout: `pymc_bid.steps.tabu_scout` or, in the model with the identity,
+`pymc_bid.steps.annealing_scout`. Here is what both have in common.
 """
 
 from dataclasses import dataclass

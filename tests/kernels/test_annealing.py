@@ -1,4 +1,4 @@
-"""The search of warm-up against planted columns."""
+"""The annealed search of warm-up against planted columns."""
 
 import numpy as np
 import pytest

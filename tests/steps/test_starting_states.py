@@ -6,7 +6,7 @@ import pytest
 
 import pymc_bid as bid
 from pymc_bid.steps.annealing_scout import AnnealingScout
-from pymc_bid.steps.exchange_scout import ExchangeScout
+from pymc_bid.steps.tabu_scout import TabuScout
 from tests.steps.cases import handwritten, small_data
 
 POOL, TARGET = small_data(pool_columns=8)
@@ -18,7 +18,7 @@ def stuck_steps(monkeypatch):
     """Steps and scouts whose moves do nothing, so that every draw is the start."""
     for step in (bid.FlipStep, bid.SwapStep):
         monkeypatch.setattr(step, "collapsed", lambda self, *arrays: {})
-    for scout in (AnnealingScout, ExchangeScout):
+    for scout in (AnnealingScout, TabuScout):
         monkeypatch.setattr(scout, "advance", lambda self, *arrays: False)
 
 

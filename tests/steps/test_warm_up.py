@@ -10,8 +10,7 @@ import pymc_bid as bid
 from pymc_bid.graph.own_columns import OwnColumns
 from pymc_bid.graph.values import WeightPrior
 from pymc_bid.regression import reduce_regression
-from pymc_bid.steps.annealing_scout import CYCLE
-from pymc_bid.steps.exchange_scout import INTERVAL, ExchangeScout
+from pymc_bid.steps.tabu_scout import INTERVAL, TabuScout
 from pymc_bid.steps.warm_up import Chain, Setting, Sites, fit_state
 from tests.reference.monte_carlo import assert_means_agree
 
@@ -29,7 +28,7 @@ def test_chains_with_the_wrong_columns_are_brought_to_the_planted_ones():
     with bid.gbt(PLANTED.A, k=4):
         idata = pm.sample(
             draws=20,
-            tune=2 * CYCLE,
+            tune=100,
             chains=2,
             cores=1,
             initvals={"r": start},
@@ -47,7 +46,7 @@ def test_chains_from_every_start_agree_on_the_number_of_columns():
     with bid.gbt(data):
         idata = pm.sample(
             draws=500,
-            tune=2 * CYCLE,
+            tune=100,
             chains=2,
             cores=1,
             initvals=[{"r": start} for start in starts],
@@ -67,36 +66,31 @@ def test_no_scout_where_it_is_not_wanted(options):
     model = bid.gbt(PLANTED.A)
     step = flip_step(model, **options)
     step.step(model.initial_point(random_seed=1))
-    assert step.scout.state is None
+    assert step.scout.iteration == 0
 
 
-def test_the_scout_rests_after_tuning():
-    model = bid.gbt(PLANTED.A)
-    step = flip_step(model)
-    point, _ = step.step(model.initial_point(random_seed=1))
+@pytest.mark.parametrize("identity", [False, True])
+@pytest.mark.parametrize("k", [None, 4])
+def test_the_scout_rests_after_tuning_and_starts_anew_with_a_chain(k, identity):
+    model = bid.gbt(PLANTED.A, k=k, identity=identity)
+    step_type = bid.FlipStep if k is None else bid.SwapStep
+    step = step_type([model["r"]], model=model, rng=np.random.default_rng(0))
+    fresh = step.sampling_state
+    point = model.initial_point(random_seed=1)
+    for _ in range(2):
+        point, _ = step.step(point)
     step.stop_tuning()
     before = step.sampling_state
-    for _ in range(3):
-        point, _ = step.step(point)
-    assert step.scout.iteration == before.scout.iteration == 1
-    np.testing.assert_array_equal(step.scout.state, before.scout.state)
-
-
-def test_the_scout_of_exchanges_rests_after_tuning_and_starts_anew_with_a_chain():
-    model = bid.gbt(PLANTED.A, k=4)
-    step = bid.SwapStep([model["r"]], model=model, rng=np.random.default_rng(0))
-    fresh = step.sampling_state
-    point, _ = step.step(model.initial_point(random_seed=1))
-    step.stop_tuning()
     point, _ = step.step(point)
-    assert step.scout.iteration == 1
+    assert step.scout.iteration == before.scout.iteration > 0
     step.sampling_state = fresh
     assert step.scout.iteration == 0
-    assert step.scout.camp is None
+    assert step.tune
 
 
 @pytest.mark.parametrize("bound", [0.4, 1.0])
-def test_a_chain_with_a_fixed_number_of_columns_is_led_to_the_best_sets(bound):
+@pytest.mark.parametrize("fixed_size", [True, False])
+def test_a_chain_is_led_to_the_best_sets(bound, fixed_size):
     rng = np.random.default_rng(8)
     data = rng.normal(size=(25, 4)) @ rng.normal(size=(4, 10)) + 0.6 * rng.normal(size=(25, 10))
     products = reduce_regression(data, data).products
@@ -112,27 +106,16 @@ def test_a_chain_with_a_fixed_number_of_columns_is_led_to_the_best_sets(bound):
         similar, sites = setting.likeness(chain), Sites.none(products)
         return fit_state(chain.state, 0.5, chain, similar, setting, sites).log_evidence
 
-    values = {columns: evidence(columns) for columns in combinations(range(10), 4)}
+    sizes = [4] if fixed_size else range(11)
+    values = {
+        columns: evidence(columns) for size in sizes for columns in combinations(range(10), size)
+    }
     assert np.ptp(list(values.values())) > 30
     for start in (min(values, key=values.get), (0, 1, 2, 3), (6, 7, 8, 9)):
-        chain, scout = chain_at(start), ExchangeScout()
+        chain, scout = chain_at(start), TabuScout(fixed_size)
         for _ in range(30 * INTERVAL):
             scout.advance(rng, chain, setting)
         found = values[tuple(np.flatnonzero(chain.state).tolist())]
         # Exact moves go to and fro between sets that are as close as that.
         assert found > max(values.values()) - 2
         assert np.all(np.abs(chain.weights) < bound)
-
-
-def test_the_scout_is_part_of_the_sampling_state():
-    model = bid.gbt(PLANTED.A)
-    step = flip_step(model)
-    fresh = step.sampling_state
-    point = model.initial_point(random_seed=1)
-    for _ in range(5):
-        point, _ = step.step(point)
-    assert step.scout.iteration == 5
-    step.sampling_state = fresh
-    assert step.scout.iteration == 0
-    assert step.scout.state is None
-    assert step.tune

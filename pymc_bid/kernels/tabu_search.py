@@ -1,4 +1,4 @@
-r"""Tabu search over sets of a fixed number of columns, for warm-up only.
+r"""Tabu search over sets of columns, for warm-up only.
 
 All exchanges of a column that is in for one that is out are scored in closed form, without bounds
 (`pymc_bid.kernels.tableau`), and the best one is made even if it is for the worse. The two columns
@@ -96,8 +96,75 @@ def draw_ban(rng, number_of_columns):
     return shortest + int(rng.random() * (longest - shortest + 1))
 
 
+@part()
+def best_flip(state, surrogate, products, candidates):
+    """Return the candidate whose flip gains most, and what it gains; -1 if there is none."""
+    tableau, _, totals, _ = surrogate
+    number_of_targets = tableau.shape[1] - tableau.shape[0]
+    best, column = -np.inf, -1
+    for row in range(state.shape[0]):
+        if candidates[row]:
+            active = state[row] == 1
+            diagonal = tableau[row, row]
+            log_precision = -np.log(diagonal) if active else np.log(diagonal)
+            quadratic = products[row, row] / diagonal
+            log_odds = totals[row] + 0.5 * (quadratic - number_of_targets * log_precision)
+            gain = -log_odds if active else log_odds
+            if gain > best:
+                best, column = gain, row
+    return column, best
+
+
+@part()
+def resize(state, surrogate, products, movable, further, column, scaled):
+    """Take columns in or out, the best first, while that pays, and then a few whatever it costs.
+
+    Parameters
+    ----------
+    state, surrogate, products
+        Changed in place.
+    movable : (N,) bool array
+    further : int
+        How many more go in at the end; out, if negative.
+    column, scaled : (N,) arrays
+        Space to work in.
+
+    Returns
+    -------
+    total : float
+        What was gained.
+    """
+    total = 0.0
+    candidates = movable.copy()
+    row, gain = best_flip(state, surrogate, products, candidates)
+    while gain > 0.0:
+        pivot_with_products(surrogate, row, products, column, scaled)
+        state[row] = 1 - state[row]
+        total += gain
+        candidates[row] = False
+        row, gain = best_flip(state, surrogate, products, candidates)
+    before = 0 if further > 0 else 1
+    for _ in range(abs(further)):
+        row, gain = best_flip(state, surrogate, products, movable & (state == before))
+        if not np.isfinite(gain):
+            break
+        pivot_with_products(surrogate, row, products, column, scaled)
+        state[row] = 1 - state[row]
+        total += gain
+    return total
+
+
 @random_kernel
-def search_exchanges(stream, state, noise_variance, problem, log_prior_odds, number_of_exchanges):
+def search_sets(
+    stream,
+    state,
+    noise_variance,
+    problem,
+    log_prior_odds,
+    number_of_exchanges,
+    size_is_free,
+    further,
+):
     """Make exchanges, always the best that is allowed, and keep the best set on the way.
 
     Parameters
@@ -105,7 +172,7 @@ def search_exchanges(stream, state, noise_variance, problem, log_prior_odds, num
     stream : numpy.random.Generator
         See `pymc_bid.kernels.random_numbers.random_kernel`.
     state : (N,) int array
-        Changed in place to the best state, with the same sum.
+        Changed in place to the best state.
     noise_variance : float
     problem : tuple
         `(products, prior, own)`, all as in `pymc_bid.kernels.tableau`; no column may have a density
@@ -113,6 +180,11 @@ def search_exchanges(stream, state, noise_variance, problem, log_prior_odds, num
     log_prior_odds : (N,) array
         A column where it is infinite takes no part.
     number_of_exchanges : int
+    size_is_free : bool
+        Whether columns are first taken in or out as long as that pays, see `resize`.
+    further : int
+        And how many more then go in, or out if negative: what pays may be another matter at the
+        noise variance of the larger set.
 
     Returns
     -------
@@ -130,9 +202,11 @@ def search_exchanges(stream, state, noise_variance, problem, log_prior_odds, num
     scaled = np.empty(number_of_columns)
     free_from = np.zeros(number_of_columns, np.int64)
     movable = np.isfinite(log_prior_odds)
-    best_state = state.copy()
     present = 0.0
-    best = 0.0
+    if size_is_free:
+        present = resize(state, surrogate, products, movable, further, column, scaled)
+    best = present
+    best_state = state.copy()
     for exchange in range(number_of_exchanges):
         members = np.flatnonzero(movable & (state == 1))
         others = np.flatnonzero(movable & (state == 0))

@@ -1,4 +1,4 @@
-"""Warm-up where the number of columns is fixed: a scout that searches around the chain's set."""
+"""Warm-up without the identity: a scout that searches around the chain's set."""
 
 from dataclasses import dataclass, field
 
@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pymc_bid.kernels.bound_effects import bound_effects
-from pymc_bid.kernels.exchanges import search_exchanges
+from pymc_bid.kernels.tabu_search import search_sets
 from pymc_bid.steps.likeness import Likeness
 from pymc_bid.steps.warm_up import Chain, Setting, Sites, fit_state
 
@@ -14,12 +14,12 @@ FIRST_SEARCHES = 5
 """Searches before the first draw."""
 INTERVAL = 5
 """Iterations between two later ones."""
-EXPEDITION = 20
-"""Searches before the scout starts anew, from a random set or from the chain's, by turns."""
+MOST_FAILURES = 5
+"""Searches in vain, one after the other, before the scout starts anew."""
 MOST_TRIES = 3
 """How often a search is made that leads to a set that was looked at before."""
-LONGEST_SEARCH = 500
-"""Exchanges of a search."""
+EXCHANGES_EACH, LONGEST_SEARCH = 10, 500
+"""Exchanges of a search, for each column that is in and at most."""
 LARGEST_ERROR = 0.3
 """Random part of the effects of the bounds, in units of their spread."""
 MOST_SHAKEN = 10
@@ -38,26 +38,32 @@ class Camp:
 
 
 @dataclass
-class ExchangeScout:
+class TabuScout:
     """A search for the best set of columns, again and again, next to a chain.
 
-    Sets of a hundred columns are too many to be annealed: a tabu search
-    (`pymc_bid.kernels.exchanges`) finds the best of a closed form without bounds in a fraction of a
-    second, from any start. What the bounds do is added to the log odds of each column as found at
-    the set where the search starts (`pymc_bid.kernels.bound_effects`). That is right for one
-    exchange and less and less so for many, so a search takes a random share of it, with a random
-    error, and has a random length. The next one starts from the set that was found if its evidence,
-    with the bounds, is the higher one; after a number of searches the scout starts anew, from a
-    random set or from the chain's. The chain moves to the scout's set when that has the higher
-    evidence: at every turn of the first expedition, at the end of the others. This does not leave
-    the posterior invariant and is over when tuning is.
+    A tabu search (`pymc_bid.kernels.tabu_search`) finds the best set of a closed form without
+    bounds in a fraction of a second, from any start, whether ten columns are chosen or a hundred.
+    What the bounds do is added to the log odds of each column as found at the set where the search
+    starts (`pymc_bid.kernels.bound_effects`). That is right for one exchange and less and less so
+    for many, so a search takes a random share of it, with a random error, and has a random length.
+    Where the number of columns is free, a search begins with columns that go in or out. The next
+    one starts from the set that was found if its evidence, with the bounds and at the noise
+    variance that fits, is the higher one. After some searches in vain the expedition is over, and
+    the scout starts anew: from a random set, or from nothing where the number is free, and by turns
+    from the chain's set if no expedition has ended there yet. The chain moves to the scout's set
+    when that has the higher evidence: at every turn of the first expedition, at the end of the
+    others. This does not leave the posterior invariant and is over when tuning is.
     """
 
+    fixed_size: bool
     iteration: int = 0
-    searches: int = 0
+    expeditions: int = 0
+    failures: int = 0
     camp: Camp | None = None
     seen: set[bytes] = field(default_factory=set)
     """Sets that were looked at since the last start, all of them worse than the camp's or it."""
+    ends: set[bytes] = field(default_factory=set)
+    """Sets that expeditions have ended at."""
 
     @property
     def chain_waits(self) -> bool:
@@ -71,17 +77,31 @@ class ExchangeScout:
         moved = False
         for _ in range(searches):
             similar = setting.likeness(chain)
+            if self.camp is None:
+                self._start(rng, chain, setting)
             improved = self._search(rng, chain, similar, setting)
-            self.searches += 1
-            is_over = self.searches % EXPEDITION == 0
-            if is_over or (improved and self.searches < EXPEDITION):
+            self.failures = 0 if improved else self.failures + 1
+            is_over = self.failures == MOST_FAILURES
+            if is_over or (improved and self.expeditions == 0):
                 moved |= self._lead(chain, similar, setting)
+            if is_over:
+                self.ends.add(self.camp.state.tobytes())
+                self.expeditions += 1
+                self.camp = None
         return moved
+
+    def _start(self, rng, chain: Chain, setting: Setting) -> None:
+        """Start anew."""
+        state = chain.state.copy()
+        if self.expeditions % 2 == 0 or state.tobytes() in self.ends:
+            movable = np.flatnonzero(np.isfinite(setting.log_prior_odds))
+            state[movable] = rng.permutation(state[movable]) if self.fixed_size else 0
+        self.camp = Camp(state, chain.typical_variance, Sites.none(setting.products))
+        self.seen = {state.tobytes()}
+        self.failures = 0
 
     def _search(self, rng, chain: Chain, similar: Likeness, setting: Setting) -> bool:
         """Search around the camp; return whether it was moved."""
-        if self.searches % EXPEDITION == 0:
-            self._start(rng, chain, setting)
         camp, problem = self.camp, (chain, similar, setting)
         log_prior_odds = setting.log_prior_odds
         if not chain.noise_is_free:
@@ -94,13 +114,16 @@ class ExchangeScout:
                 *(camp.state, variance, similar.problem, *camp.sites, present.log_masses),
                 *(setting.shared, camp.effects),
             )
+        longest = min(EXCHANGES_EACH * (1 + int(camp.state.sum())), LONGEST_SEARCH)
         for trial in range(MOST_TRIES):
             found = camp.state.copy()
             if trial > 0:
                 _shake(rng, found, log_prior_odds)
             odds = log_prior_odds + _perturbed(rng, camp.effects, camp.state == 1)
-            length = int(rng.integers(1, LONGEST_SEARCH + 1))
-            search_exchanges(rng, found, variance, similar.problem, odds, length)
+            search_sets(
+                *(rng, found, variance, similar.problem, odds, int(rng.integers(1, longest + 1))),
+                *(not self.fixed_size, int(rng.integers(-1, 2))),
+            )
             if found.tobytes() not in self.seen:
                 break
         else:
@@ -113,23 +136,14 @@ class ExchangeScout:
         self.camp = Camp(found, fit.noise_variance, sites)
         return True
 
-    def _start(self, rng, chain: Chain, setting: Setting) -> None:
-        """Start anew, from the chain's set and from a random one by turns."""
-        state = chain.state.copy()
-        if (self.searches // EXPEDITION) % 2 == 1:
-            movable = np.flatnonzero(np.isfinite(setting.log_prior_odds))
-            state[movable] = rng.permutation(state[movable])
-        self.camp = Camp(state, chain.typical_variance, Sites.none(setting.products))
-        self.seen = {state.tobytes()}
-
     def _lead(self, chain: Chain, similar: Likeness, setting: Setting) -> bool:
         """Move the chain to the camp if that is the better place; return whether it is."""
         camp, problem = self.camp, (chain, similar, setting)
         if np.array_equal(camp.state, chain.state):
             return False
         found = fit_state(camp.state, camp.noise_variance, *problem, camp.sites)
-        start = chain.typical_variance
-        there = fit_state(chain.state, start, *problem, Sites.none(similar.products))
+        start, sites = chain.typical_variance, Sites.none(similar.products)
+        there = fit_state(chain.state, start, *problem, sites, found.log_evidence)
         if not found.log_evidence > there.log_evidence:
             return False
         chain.move(camp.state, found, similar, setting.prior)

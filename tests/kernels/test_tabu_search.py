@@ -3,10 +3,11 @@
 from itertools import combinations
 
 import numpy as np
+import pytest
 from numba import njit
 
-from pymc_bid.kernels.exchanges import pivot_with_products, search_exchanges
 from pymc_bid.kernels.tableau import build_surrogate, log_state_evidence
+from pymc_bid.kernels.tabu_search import pivot_with_products, search_sets
 from tests.kernels.collapsed_chain import Problem
 
 
@@ -30,6 +31,13 @@ def evidence_of(problem, state):
     return evidence(state, (moments, 0.7, prior, own), problem.odds)
 
 
+def search(rng, state, problem, exchanges, odds=None, further=None):
+    """Search in place, with a number of columns that is free if some more are to go in or out."""
+    odds = problem.odds if odds is None else odds
+    free, further = further is not None, further or 0
+    return search_sets(rng, state, 0.7, problem.moments, odds, exchanges, free, further)
+
+
 def state_of(columns, size=12):
     return np.isin(np.arange(size), columns).astype(np.int64)
 
@@ -46,7 +54,7 @@ def test_the_search_finds_the_best_of_all_sets_from_any_start():
         for _ in range(5):
             start = state_of(rng.permutation(12)[:number])
             state = start.copy()
-            gain = search_exchanges(rng, state, 0.7, problem.moments, problem.odds, 60)
+            gain = search(rng, state, problem, 60)
             assert np.flatnonzero(state).tolist() == list(best), number
             expected = values[best] - evidence_of(problem, start)
             np.testing.assert_allclose(gain, expected, rtol=1e-8, atol=1e-8)
@@ -56,7 +64,7 @@ def test_one_exchange_is_the_best_one():
     problem = crowded_problem()
     start = state_of([0, 1, 2, 3])
     state = start.copy()
-    gain = search_exchanges(np.random.default_rng(1), state, 0.7, problem.moments, problem.odds, 1)
+    gain = search(np.random.default_rng(1), state, problem, 1)
     gains = {}
     for leaving in range(4):
         for entering in range(4, 12):
@@ -73,7 +81,7 @@ def test_a_column_that_the_prior_forces_in_or_out_stays():
     odds = problem.odds.copy()
     odds[0], odds[11] = np.inf, -np.inf
     state = state_of([0, 1, 2, 3])
-    search_exchanges(np.random.default_rng(1), state, 0.7, problem.moments, odds, 60)
+    search(np.random.default_rng(1), state, problem, 60, odds)
     assert (state[0], state[11], state.sum()) == (1, 0, 4)
 
 
@@ -82,8 +90,50 @@ def test_there_is_nothing_to_exchange_with_no_columns_or_all():
     for state in (np.zeros(12, np.int64), np.ones(12, np.int64)):
         after = state.copy()
         rng = np.random.default_rng(1)
-        assert search_exchanges(rng, after, 0.7, problem.moments, problem.odds, 5) == 0.0
+        assert search(rng, after, problem, 5) == 0.0
         np.testing.assert_array_equal(after, state)
+
+
+@pytest.mark.parametrize("start", [[], [0, 1, 2, 3], range(12)], ids=["none", "some", "all"])
+def test_a_free_number_of_columns_grows_or_shrinks_while_that_pays(start):
+    problem = crowded_problem()
+    state = state_of(start)
+    before = evidence_of(problem, state)
+    gain = search(np.random.default_rng(1), state, problem, 0, further=0)
+    after = evidence_of(problem, state)
+    np.testing.assert_allclose(gain, after - before, rtol=1e-8, atol=1e-8)
+    assert gain > 10
+    for column in range(12):
+        flipped = state.copy()
+        flipped[column] = 1 - flipped[column]
+        assert evidence_of(problem, flipped) < after
+
+
+@pytest.mark.parametrize("further", [-2, -1, 1, 2])
+def test_further_columns_go_in_or_out_those_that_cost_least(further):
+    problem = crowded_problem()
+    state = state_of([])
+    search(np.random.default_rng(1), state, problem, 0, further=0)
+    expected = state.copy()
+    for _ in range(abs(further)):
+        values = {}
+        for column in np.flatnonzero(expected == (0 if further > 0 else 1)):
+            flipped = expected.copy()
+            flipped[column] = 1 - flipped[column]
+            values[column] = evidence_of(problem, flipped)
+        column = max(values, key=values.get)
+        expected[column] = 1 - expected[column]
+    search(np.random.default_rng(1), state, problem, 0, further=further)
+    np.testing.assert_array_equal(state, expected)
+
+
+def test_a_free_number_of_columns_leaves_those_that_the_prior_forces():
+    problem = crowded_problem()
+    for forced in (0, 1):
+        odds = np.full(12, np.inf if forced else -np.inf)
+        state = np.full(12, forced)
+        assert search(np.random.default_rng(1), state, problem, 5, odds, further=1) == 0.0
+        assert (state == forced).all()
 
 
 @njit
