@@ -10,31 +10,42 @@ the tableau, :math:`c_k` the right part of row :math:`k` and :math:`f = p_{ji} /
 .. math:: \log \text{odds}_i = \text{constant}_i + \tfrac12 \bigl(
     (c_i \cdot c_i + 2 f\, c_i \cdot c_j + f^2 c_j \cdot c_j) / q - L \log q \bigr).
 
-The products :math:`c_i \cdot c_j` of all rows are kept up, so that an exchange is scored by a few
-operations, whatever the number of targets. None of this leaves the posterior invariant.
+The products :math:`c_i \cdot c_j` of all rows are kept up instead of the rows themselves, so that
+an exchange is scored by a few operations, whatever the number of targets. Everywhere below
+`landscape` is the tuple of the left part of the tableau (N, N), these products (N, N), the totals
+of the surrogate (N,) and the number of targets. None of this leaves the posterior invariant.
 """
 
 import numpy as np
 
 from pymc_bid.kernels.compilation import part
 from pymc_bid.kernels.random_numbers import generator_at, random_kernel
-from pymc_bid.kernels.tableau import build_surrogate, pivot_surrogate
+from pymc_bid.kernels.tableau import build_surrogate, pivot
 
 SHORTEST_BAN, LONGEST_BAN = 3, 25
 """Exchanges for which a column that has moved stays where it is, if there are enough others."""
 
 
 @part()
-def pivot_with_products(surrogate, row, products, column, scaled):
-    """Take a column in or out, and keep up the products of the right parts of the rows."""
-    tableau = surrogate[0]
-    diagonal = tableau[row, row]
-    number = products.shape[0]
+def build_landscape(state, model, log_prior_odds):
+    """Return the landscape around a state."""
+    tableau, _, totals, _ = build_surrogate(state, model, log_prior_odds)
+    number_of_columns = state.shape[0]
+    linear = np.ascontiguousarray(tableau[:, number_of_columns:])
+    left = np.ascontiguousarray(tableau[:, :number_of_columns])
+    return left, linear @ linear.T, totals, linear.shape[1]
+
+
+@part()
+def flip(state, row, landscape):
+    """Take a column in or out."""
+    left, products, _, _ = landscape
+    diagonal = left[row, row]
     square = products[row, row] / diagonal**2
-    for other in range(number):
-        column[other] = tableau[other, row]
-        scaled[other] = products[row, other] / diagonal
-    pivot_surrogate(surrogate, row)
+    column = left[:, row].copy()
+    scaled = products[row] / diagonal
+    pivot(left, row)
+    number = state.shape[0]
     for first in range(number):
         if first != row:
             factor = column[first]
@@ -46,18 +57,16 @@ def pivot_with_products(surrogate, row, products, column, scaled):
             products[row, other] = scaled[other] - column[other] * square
             products[other, row] = products[row, other]
     products[row, row] = square
+    state[row] = 1 - state[row]
 
 
 @part()
-def best_exchange(surrogate, products, members, others, banned, least_gain):
+def best_exchange(landscape, members, others, banned, least_gain):
     """Return the best exchange and its gain; one of banned columns only above `least_gain`.
 
     Parameters
     ----------
-    surrogate : tuple
-        See `pymc_bid.kernels.tableau`.
-    products : (N, N) array
-        Products of the right parts of the rows of the tableau.
+    landscape : tuple
     members, others : int arrays
         Columns that are in and out, and that may move.
     banned : (N,) bool array
@@ -69,16 +78,15 @@ def best_exchange(surrogate, products, members, others, banned, least_gain):
         -1, -1 if there is none.
     gain : float
     """
-    tableau, _, totals, _ = surrogate
-    number_of_targets = tableau.shape[1] - tableau.shape[0]
+    left, products, totals, number_of_targets = landscape
     best, leaving, entering = -np.inf, -1, -1
     for member in members:
-        variance = tableau[member, member]
+        variance = left[member, member]
         square = products[member, member]
         present = 0.5 * (square / variance + number_of_targets * np.log(variance)) + totals[member]
         for other in others:
-            factor = tableau[member, other] / variance
-            precision = tableau[other, other] + factor * tableau[member, other]
+            factor = left[member, other] / variance
+            precision = left[other, other] + factor * left[member, other]
             quadratic = products[other, other]
             quadratic += factor * (2.0 * products[member, other] + factor * square)
             gain = 0.5 * (quadratic / precision - number_of_targets * np.log(precision))
@@ -89,23 +97,14 @@ def best_exchange(surrogate, products, members, others, banned, least_gain):
 
 
 @part()
-def draw_ban(rng, number_of_columns):
-    """Draw how long a column is banned; half of those that could move instead never are."""
-    longest = min(LONGEST_BAN, number_of_columns // 2)
-    shortest = min(SHORTEST_BAN, longest)
-    return shortest + int(rng.random() * (longest - shortest + 1))
-
-
-@part()
-def best_flip(state, surrogate, products, candidates):
+def best_flip(state, landscape, candidates):
     """Return the candidate whose flip gains most, and what it gains; -1 if there is none."""
-    tableau, _, totals, _ = surrogate
-    number_of_targets = tableau.shape[1] - tableau.shape[0]
+    left, products, totals, number_of_targets = landscape
     best, column = -np.inf, -1
     for row in range(state.shape[0]):
         if candidates[row]:
             active = state[row] == 1
-            diagonal = tableau[row, row]
+            diagonal = left[row, row]
             log_precision = -np.log(diagonal) if active else np.log(diagonal)
             quadratic = products[row, row] / diagonal
             log_odds = totals[row] + 0.5 * (quadratic - number_of_targets * log_precision)
@@ -116,18 +115,16 @@ def best_flip(state, surrogate, products, candidates):
 
 
 @part()
-def resize(state, surrogate, products, movable, further, column, scaled):
+def resize(state, landscape, movable, further):
     """Take columns in or out, the best first, while that pays, and then a few whatever it costs.
 
     Parameters
     ----------
-    state, surrogate, products
+    state, landscape
         Changed in place.
     movable : (N,) bool array
     further : int
         How many more go in at the end; out, if negative.
-    column, scaled : (N,) arrays
-        Space to work in.
 
     Returns
     -------
@@ -136,22 +133,28 @@ def resize(state, surrogate, products, movable, further, column, scaled):
     """
     total = 0.0
     candidates = movable.copy()
-    row, gain = best_flip(state, surrogate, products, candidates)
+    row, gain = best_flip(state, landscape, candidates)
     while gain > 0.0:
-        pivot_with_products(surrogate, row, products, column, scaled)
-        state[row] = 1 - state[row]
+        flip(state, row, landscape)
         total += gain
         candidates[row] = False
-        row, gain = best_flip(state, surrogate, products, candidates)
+        row, gain = best_flip(state, landscape, candidates)
     before = 0 if further > 0 else 1
     for _ in range(abs(further)):
-        row, gain = best_flip(state, surrogate, products, movable & (state == before))
+        row, gain = best_flip(state, landscape, movable & (state == before))
         if not np.isfinite(gain):
             break
-        pivot_with_products(surrogate, row, products, column, scaled)
-        state[row] = 1 - state[row]
+        flip(state, row, landscape)
         total += gain
     return total
+
+
+@part()
+def draw_ban(rng, number_of_columns):
+    """Draw how long a column is banned; half of those that could move instead never are."""
+    longest = min(LONGEST_BAN, number_of_columns // 2)
+    shortest = min(SHORTEST_BAN, longest)
+    return shortest + int(rng.random() * (longest - shortest + 1))
 
 
 @random_kernel
@@ -193,32 +196,24 @@ def search_sets(
     """
     rng = generator_at(stream)
     moments, prior, own = problem
-    surrogate = build_surrogate(state, (moments, noise_variance, prior, own), log_prior_odds)
-    tableau = surrogate[0]
-    number_of_columns = state.shape[0]
-    linear = np.ascontiguousarray(tableau[:, number_of_columns:])
-    products = linear @ linear.T
-    column = np.empty(number_of_columns)
-    scaled = np.empty(number_of_columns)
-    free_from = np.zeros(number_of_columns, np.int64)
+    landscape = build_landscape(state, (moments, noise_variance, prior, own), log_prior_odds)
+    free_from = np.zeros(state.shape[0], np.int64)
     movable = np.isfinite(log_prior_odds)
     present = 0.0
     if size_is_free:
-        present = resize(state, surrogate, products, movable, further, column, scaled)
+        present = resize(state, landscape, movable, further)
     best = present
     best_state = state.copy()
     for exchange in range(number_of_exchanges):
         members = np.flatnonzero(movable & (state == 1))
         others = np.flatnonzero(movable & (state == 0))
         leaving, entering, gain = best_exchange(
-            surrogate, products, members, others, free_from > exchange, best - present
+            landscape, members, others, free_from > exchange, best - present
         )
         if leaving < 0 or not np.isfinite(gain):
             break
-        pivot_with_products(surrogate, leaving, products, column, scaled)
-        pivot_with_products(surrogate, entering, products, column, scaled)
-        state[leaving] = 0
-        state[entering] = 1
+        flip(state, leaving, landscape)
+        flip(state, entering, landscape)
         free_from[leaving] = exchange + 1 + draw_ban(rng, others.size)
         free_from[entering] = exchange + 1 + draw_ban(rng, members.size)
         present += gain

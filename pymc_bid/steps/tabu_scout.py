@@ -48,11 +48,12 @@ class TabuScout:
     for many, so a search takes a random share of it, with a random error, and has a random length.
     Where the number of columns is free, a search begins with columns that go in or out. The next
     one starts from the set that was found if its evidence, with the bounds and at the noise
-    variance that fits, is the higher one. After some searches in vain the expedition is over, and
-    the scout starts anew: from a random set, or from nothing where the number is free, and by turns
-    from the chain's set if no expedition has ended there yet. The chain moves to the scout's set
-    when that has the higher evidence: at every turn of the first expedition, at the end of the
-    others. This does not leave the posterior invariant and is over when tuning is.
+    variance that fits, is the higher one. After some searches in vain the expedition is over. The
+    first one starts from a random set, or from nothing where the number is free, the others from
+    the chain's set, with a few or many columns exchanged at random: every other time, and always if
+    an expedition has ended there before. The chain moves to the scout's set when that has the
+    higher evidence: at every turn of the first expedition, at the end of the others. This does not
+    leave the posterior invariant and is over when tuning is.
     """
 
     fixed_size: bool
@@ -91,11 +92,15 @@ class TabuScout:
         return moved
 
     def _start(self, rng, chain: Chain, setting: Setting) -> None:
-        """Start anew."""
+        """Start an expedition."""
         state = chain.state.copy()
-        if self.expeditions % 2 == 0 or state.tobytes() in self.ends:
-            movable = np.flatnonzero(np.isfinite(setting.log_prior_odds))
+        movable = rng.permutation(np.flatnonzero(np.isfinite(setting.log_prior_odds)))
+        if self.expeditions == 0:
             state[movable] = rng.permutation(state[movable]) if self.fixed_size else 0
+        elif self.expeditions % 2 == 0 or state.tobytes() in self.ends:
+            # From the square root of their number to all of them: near and far.
+            part = movable[: round(movable.size ** rng.uniform(0.5, 1.0))]
+            state[part] = rng.permutation(state[part])
         self.camp = Camp(state, chain.typical_variance, Sites.none(setting.products))
         self.seen = {state.tobytes()}
         self.failures = 0

@@ -1,4 +1,4 @@
-"""Tabu search over sets of columns against enumeration, and the products that it keeps up."""
+"""Tabu search over sets of columns against enumeration, and the landscape that it keeps up."""
 
 from itertools import combinations
 
@@ -7,7 +7,7 @@ import pytest
 from numba import njit
 
 from pymc_bid.kernels.tableau import build_surrogate, log_state_evidence
-from pymc_bid.kernels.tabu_search import pivot_with_products, search_sets
+from pymc_bid.kernels.tabu_search import build_landscape, flip, search_sets
 from tests.kernels.collapsed_chain import Problem
 
 
@@ -137,22 +137,21 @@ def test_a_free_number_of_columns_leaves_those_that_the_prior_forces():
 
 
 @njit
-def products_after(state, model, log_prior_odds, rows):
-    """Return the products of the right parts of rows, kept up, and computed anew."""
-    surrogate = build_surrogate(state, model, log_prior_odds)
-    number = state.shape[0]
-    linear = np.ascontiguousarray(surrogate[0][:, number:])
-    products = linear @ linear.T
+def landscape_after(state, model, log_prior_odds, rows):
+    """Return the landscape, kept up while columns are flipped, and built anew."""
+    kept = build_landscape(state, model, log_prior_odds)
     for row in rows:
-        pivot_with_products(surrogate, row, products, np.empty(number), np.empty(number))
-    linear = np.ascontiguousarray(surrogate[0][:, number:])
-    return products, linear @ linear.T
+        flip(state, row, kept)
+    return kept, build_landscape(state, model, log_prior_odds)
 
 
-def test_products_are_kept_up():
+def test_the_landscape_is_kept_up():
     problem = crowded_problem()
     moments, prior, own = problem.moments
     model = (moments, 0.7, prior, own)
+    state = state_of([0, 1, 2, 3])
     rows = np.array([3, 7, 3, 0, 11, 7])
-    kept, anew = products_after(state_of([0, 1, 2, 3]), model, problem.odds, rows)
-    np.testing.assert_allclose(kept, anew, rtol=1e-9, atol=1e-9)
+    kept, anew = landscape_after(state, model, problem.odds, rows)
+    assert np.flatnonzero(state).tolist() == [1, 2, 3, 11]
+    for ours, expected in zip(kept, anew, strict=True):
+        np.testing.assert_allclose(ours, expected, rtol=1e-9, atol=1e-9)
