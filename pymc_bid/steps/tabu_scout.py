@@ -159,6 +159,8 @@ def _perturbed(
     rng: np.random.Generator, effects: NDArray[np.float64], inside: NDArray[np.bool_]
 ) -> NDArray[np.float64]:
     """Return a random share of the effects of the bounds, with a random error."""
+    # Squares of huge entries overflow.
+    effects = np.where(np.isfinite(effects), effects, 0.0)
     error = LARGEST_ERROR * rng.random() * effects.std() * rng.standard_normal(effects.size)
     share, correction = rng.random(2)
     # The bounds cost a column that is used more than one that would be added, so that every
