@@ -78,7 +78,7 @@ class Joint:
 
     def write_weights(self, weights: NDArray[np.float64], point: Point) -> Point:
         """Return a new point with these weights."""
-        for part, own in self._apart(weights):
+        for part, own in self.apart(weights):
             point = part.weights.write(own, point)
         return point
 
@@ -91,7 +91,7 @@ class Joint:
         """Tell the parts their squared errors, which Bᵀ(A - B·diag(r)·Y) (N, L) gives at once."""
         products = self.products()
         errors = errors_from_products(active_columns(state), weights, residual_cross, products)
-        for part, *own in self._apart(weights, errors, products.squares):
+        for part, *own in self.apart(weights, errors, products.squares):
             part.offer_errors(state, *own)
 
     def noise_variance(self, point: Point) -> NDArray[np.float64]:
@@ -100,7 +100,7 @@ class Joint:
 
     def write_noise(self, variance: NDArray[np.float64], point: Point) -> Point:
         """Return a new point with these noise variances."""
-        for part, own in self._apart(variance):
+        for part, own in self.apart(variance):
             point = part.noise.variance.write(own[0] if part.roles.noise.ndim == 0 else own, point)
         return point
 
@@ -139,7 +139,7 @@ class Joint:
         ends = np.cumsum([part.regression().shape[1] for part in self.parts])
         return [slice(*ends_of_part) for ends_of_part in pairwise([0, *ends])]
 
-    def _apart(self, *arrays: NDArray[np.float64]) -> Iterator[tuple]:
+    def apart(self, *arrays: NDArray[np.float64]) -> Iterator[tuple]:
         """Each part with its own targets, which are the last axis of all arrays."""
         if len(self.parts) == 1:
             # The arrays themselves, by which `Decomposition.squared_errors` knows them again.

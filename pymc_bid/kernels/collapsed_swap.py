@@ -1,30 +1,26 @@
 r"""Collapsed oblique swaps: exchange a column that is in for one that is out.
 
-Column :math:`j`, drawn uniformly among those that are in, and column :math:`i`, drawn with
-probability :math:`w_{ji} / Z_j(J)` among those that are out, share the companions
+Columns :math:`j`, which is in, and :math:`i`, which is out, share the companions
 :math:`S \subset J \setminus \{j\}`, drawn in a way symmetric in the two. With
 :math:`y'_S = y_S + \beta^{(j)} y_j` held, the weights of either column are integrated out, which
-leaves the marginals :math:`M_j(y'), M_i(y')` of `pymc_bid.kernels.oblique_row`. The swap is
-accepted with probability
+leaves the marginals :math:`M_j(y'), M_i(y')` of `pymc_bid.kernels.oblique_row`. If the pair is
+proposed with probability :math:`q_{ji}`, which does not look at the weights, and the way back with
+:math:`q_{ij}`, the swap is accepted with probability
 
-.. math::
-
-    \min\Bigl(1, \frac{\text{odds}_i\, M_i(y')\, Z_j(J)}{\text{odds}_j\, M_j(y')\, Z_i(J')}\Bigr),
-    \qquad Z_j(J) = \sum_{i' \notin J} w_{ji'}, \quad J' = J \setminus \{j\} \cup \{i\}
+.. math:: \min\Bigl(1,
+    \frac{\text{odds}_i\, M_i(y')\, q_{ij}}{\text{odds}_j\, M_j(y')\, q_{ji}}\Bigr)
 
 (in the model with the identity times the ratio of `pymc_bid.kernels.own_column`) and the weights of
-the column that is in afterwards are drawn given :math:`y'_S`. The number of
-columns that are in stays the same, so the move serves a fixed number as well as independent
-inclusion, where the prior odds of the two columns enter.
+the column that is in afterwards are drawn given :math:`y'_S`. The number of columns that are in
+stays the same, so the move serves a fixed number as well as independent inclusion, where the prior
+odds of the two columns enter. Which pairs are tried is up to `pymc_bid.kernels.informed_swap`.
 """
 
 import numpy as np
 
 from pymc_bid.kernels.compilation import part
 from pymc_bid.kernels.oblique import (
-    closeness,
     draw_companions,
-    draw_index,
     image_of_direction,
     largest_size,
     oblique_direction,
@@ -46,60 +42,14 @@ from pymc_bid.kernels.own_column import (
     start_interpolating,
     stop_interpolating,
 )
-from pymc_bid.kernels.random_numbers import generator_at, random_kernel
 
 
 @part()
-def swap_weight(gram, first, second):
-    """Return the symmetric weight with which two columns are proposed for each other.
-
-    Closeness finds the columns that can stand in for each other; the constant, which adds up to one
-    over all columns, lets every pair be proposed.
-    """
-    return closeness(gram, first, second) + 1.0 / gram.shape[0]
-
-
-@part()
-def draw_pair(rng, state, gram, log_prior_odds, members, affinity):
-    r"""Draw a column that is in and one that is out, and the log ratio of proposing it and back.
-
-    Returns
-    -------
-    leaving, entering : int
-        -1, -1 if there is no such pair.
-    log_proposal_ratio : float
-        :math:`\log Z_j(J) - \log Z_i(J')`.
-    """
-    number_of_columns = state.shape[0]
-    number = 0
-    for column in range(number_of_columns):
-        if state[column] == 1 and np.isfinite(log_prior_odds[column]):
-            members[number] = column
-            number += 1
-    if number == 0:
-        return -1, -1, 0.0
-    leaving = members[int(rng.random() * number)]
-    number = 0
-    forward = 0.0
-    for column in range(number_of_columns):
-        if state[column] == 0 and np.isfinite(log_prior_odds[column]):
-            members[number] = column
-            affinity[number] = swap_weight(gram, leaving, column)
-            forward += affinity[number]
-            number += 1
-    if number == 0:
-        return -1, -1, 0.0
-    entering = members[draw_index(rng, affinity, number)]
-    backward = swap_weight(gram, entering, leaving)
-    for index in range(number):
-        if members[index] != entering:
-            backward += swap_weight(gram, entering, members[index])
-    return leaving, entering, np.log(forward) - np.log(backward)
-
-
-@random_kernel
-def collapsed_swaps(
-    stream,
+def exchange(
+    rng,
+    leaving,
+    entering,
+    log_proposal_ratio,
     state,
     weights,
     residual_cross,
@@ -108,15 +58,17 @@ def collapsed_swaps(
     prior,
     own,
     log_prior_odds,
-    number_of_swaps,
     companion_sizes,
 ):
-    """Try swaps, each with the weights of the two columns and of their companions.
+    r"""Try to exchange two columns, with their weights and those of their companions.
 
     Parameters
     ----------
-    stream : numpy.random.Generator
-        See `pymc_bid.kernels.random_numbers.random_kernel`.
+    rng : numpy.random.Generator
+    leaving, entering : int
+        A column that is in and one that is out.
+    log_proposal_ratio : float
+        :math:`\log q_{ij} - \log q_{ji}`.
     state : (N,) int array
         Which columns are in; changed in place, with the same sum.
     weights : (N, L) array
@@ -134,16 +86,15 @@ def collapsed_swaps(
     log_prior_odds : (N,) array
         Logit of the prior inclusion probability, any constant for a fixed number of columns. Where
         it is infinite the column is forced in or out and takes no part.
-    number_of_swaps : int
     companion_sizes : int array
-        The number of companions of each swap is drawn uniformly from these numbers. Fewer take part
+        The number of companions is drawn uniformly from these numbers. Fewer take part
         when fewer other columns are in.
 
     Returns
     -------
-    tried, accepted : int
+    bool
+        Whether they were exchanged.
     """
-    rng = generator_at(stream)
     number_of_columns, number_of_targets = weights.shape
     _, precision, _, _ = prior
     gram, grams, pattern, _, _, _ = products
@@ -167,157 +118,142 @@ def collapsed_swaps(
     conditional = np.empty((2, 4, number_of_targets))
     values = np.empty((own_targets.shape[1], number_of_columns))
     number = 0
-    tried = 0
-    accepted = 0
-    for _ in range(number_of_swaps):
-        leaving, entering, log_proposal_ratio = draw_pair(
-            rng, state, gram, log_prior_odds, members, affinity
-        )
-        if leaving < 0:
-            break
-        tried += 1
-        wanted = companion_sizes[int(rng.random() * companion_sizes.shape[0])]
-        set_interpolated(interpolated, own, entering, 0.0)
-        size = draw_companions(
-            rng, state, gram, leaving, entering, wanted, members, affinity, companions
-        )
-        oblique_direction(gram, typical, precision, leaving, companions, size, factor, direction[0])
-        image_of_direction(
-            grams, leaving, companions, size, direction[0], gram_direction[0], curvature
-        )
-        shift_companions(
-            leaving,
-            companions,
-            size,
-            direction[0],
-            weights,
-            state[leaving] == 1,
-            interpolated,
-            shifted,
-        )
-        project_residual(
-            leaving,
-            companions,
-            size,
-            direction[0],
-            residual_cross,
-            curvature,
-            pattern,
-            weights[leaving],
-            projection,
-        )
-        log_odds_leaving = log_prior_odds[leaving] + oblique_conditional(
-            leaving,
-            companions,
-            size,
-            direction[0],
-            curvature,
-            pattern,
-            projection,
-            shifted,
-            noise_variance,
-            prior,
-            interpolated,
-            conditional[0],
-        )
-        log_odds_leaving -= log_prior_mass(leaving, prior, interpolated)
-        log_odds_leaving += log_conditional_mass(conditional[0], -np.inf)
+    wanted = companion_sizes[int(rng.random() * companion_sizes.shape[0])]
+    set_interpolated(interpolated, own, entering, 0.0)
+    size = draw_companions(
+        rng, state, gram, leaving, entering, wanted, members, affinity, companions
+    )
+    oblique_direction(gram, typical, precision, leaving, companions, size, factor, direction[0])
+    image_of_direction(grams, leaving, companions, size, direction[0], gram_direction[0], curvature)
+    shift_companions(
+        leaving,
+        companions,
+        size,
+        direction[0],
+        weights,
+        True,
+        interpolated,
+        shifted,
+    )
+    project_residual(
+        leaving,
+        companions,
+        size,
+        direction[0],
+        residual_cross,
+        curvature,
+        pattern,
+        weights[leaving],
+        projection,
+    )
+    log_odds_leaving = log_prior_odds[leaving] + oblique_conditional(
+        leaving,
+        companions,
+        size,
+        direction[0],
+        curvature,
+        pattern,
+        projection,
+        shifted,
+        noise_variance,
+        prior,
+        interpolated,
+        conditional[0],
+    )
+    log_odds_leaving -= log_prior_mass(leaving, prior, interpolated)
+    log_odds_leaving += log_conditional_mass(conditional[0], -np.inf)
 
-        oblique_direction(
-            gram, typical, precision, entering, companions, size, factor, direction[1]
+    oblique_direction(gram, typical, precision, entering, companions, size, factor, direction[1])
+    image_of_direction(
+        grams, entering, companions, size, direction[1], gram_direction[1], curvature
+    )
+    for kind in range(number_of_patterns):
+        overlap[kind] = gram_direction[0, kind, entering]
+        for index in range(size):
+            overlap[kind] -= direction[1, index] * gram_direction[0, kind, companions[index]]
+    project_residual(
+        entering,
+        companions,
+        size,
+        direction[1],
+        residual_cross,
+        overlap,
+        pattern,
+        weights[leaving],
+        projection,
+    )
+    log_odds_entering = log_prior_odds[entering] + oblique_conditional(
+        entering,
+        companions,
+        size,
+        direction[1],
+        curvature,
+        pattern,
+        projection,
+        shifted,
+        noise_variance,
+        prior,
+        interpolated,
+        conditional[1],
+    )
+    log_odds_entering -= log_prior_mass(entering, prior, interpolated)
+    if has_identity:
+        log_weight, _ = log_column_weight(
+            rng, False, entering, -1, -1, state, weights, model, members, values
         )
-        image_of_direction(
-            grams, entering, companions, size, direction[1], gram_direction[1], curvature
+        log_odds_entering += own_densities[entering] - log_weight
+        log_weight, number = log_column_weight(
+            rng, True, leaving, leaving, entering, state, weights, model, members, values
         )
-        for kind in range(number_of_patterns):
-            overlap[kind] = gram_direction[0, kind, entering]
-            for index in range(size):
-                overlap[kind] -= direction[1, index] * gram_direction[0, kind, companions[index]]
-        project_residual(
-            entering,
+        log_odds_leaving += own_densities[leaving] - log_weight
+    # The masses are the dear part, and can only lower the odds.
+    threshold = np.log(rng.random()) + log_odds_leaving - log_proposal_ratio
+    if log_odds_entering > threshold:
+        log_odds_entering += log_conditional_mass(conditional[1], threshold - log_odds_entering)
+    if log_odds_entering > threshold:
+        take_out_row(
+            rng,
+            leaving,
             companions,
             size,
-            direction[1],
-            residual_cross,
-            overlap,
+            gram_direction[0],
             pattern,
-            weights[leaving],
-            projection,
-        )
-        log_odds_entering = log_prior_odds[entering] + oblique_conditional(
-            entering,
-            companions,
-            size,
-            direction[1],
-            curvature,
-            pattern,
-            projection,
             shifted,
-            noise_variance,
+            weights,
+            residual_cross,
+            prior,
+        )
+        put_in_row(
+            rng,
+            entering,
+            companions,
+            size,
+            direction[1],
+            gram_direction[1],
+            pattern,
+            conditional[1],
+            shifted,
+            False,
+            weights,
+            residual_cross,
             prior,
             interpolated,
-            conditional[1],
+            projection,
         )
-        log_odds_entering -= log_prior_mass(entering, prior, interpolated)
+        state[leaving] = 0
+        state[entering] = 1
         if has_identity:
-            log_weight, _ = log_column_weight(
-                rng, False, entering, -1, -1, state, weights, model, members, values
-            )
-            log_odds_entering += own_densities[entering] - log_weight
-            log_weight, number = log_column_weight(
-                rng, True, leaving, leaving, entering, state, weights, model, members, values
-            )
-            log_odds_leaving += own_densities[leaving] - log_weight
-        # The masses are the dear part, and can only lower the odds.
-        threshold = np.log(rng.random()) + log_odds_leaving - log_proposal_ratio
-        if log_odds_entering > threshold:
-            log_odds_entering += log_conditional_mass(conditional[1], threshold - log_odds_entering)
-        if log_odds_entering > threshold:
-            take_out_row(
-                rng,
+            stop_interpolating(rng, entering, weights, prior, own, interpolated)
+            start_interpolating(
                 leaving,
-                companions,
-                size,
-                gram_direction[0],
-                pattern,
-                shifted,
+                members,
+                values,
+                number,
                 weights,
                 residual_cross,
-                prior,
-            )
-            put_in_row(
-                rng,
-                entering,
-                companions,
-                size,
-                direction[1],
-                gram_direction[1],
-                pattern,
-                conditional[1],
-                shifted,
-                state[entering] == 1,
-                weights,
-                residual_cross,
-                prior,
+                products,
+                own,
                 interpolated,
-                projection,
             )
-            state[leaving] = 0
-            state[entering] = 1
-            accepted += 1
-            if has_identity:
-                stop_interpolating(rng, entering, weights, prior, own, interpolated)
-                start_interpolating(
-                    leaving,
-                    members,
-                    values,
-                    number,
-                    weights,
-                    residual_cross,
-                    products,
-                    own,
-                    interpolated,
-                )
-        else:
-            set_interpolated(interpolated, own, entering, 1.0)
-    return tried, accepted
+        return True
+    return False

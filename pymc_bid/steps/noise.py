@@ -4,9 +4,11 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from pymc.model import Model
 
 from pymc_bid.graph.decomposition import Decomposition
 from pymc_bid.graph.roles import require_only_child
+from pymc_bid.graph.structure import children
 from pymc_bid.graph.values import Point
 from pymc_bid.steps.base import DecompositionStep
 
@@ -49,6 +51,12 @@ class NoiseStep(DecompositionStep):
         state = decomposition.state.read(point)
         weights = decomposition.weights.read(point)
         return draw_noise(self.rng, decomposition, state, weights, point), self.report()
+
+
+def can_draw_noise(decomposition: Decomposition, model: Model) -> bool:
+    """Whether `draw_noise` leaves the posterior as it is: σ² enters nothing but the likelihood."""
+    roles = decomposition.roles
+    return roles.noise is not None and children(roles.noise, model) == [roles.likelihood]
 
 
 def draw_noise(

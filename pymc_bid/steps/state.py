@@ -15,14 +15,15 @@ from pymc_bid.distributions.state_vector import SubsetRV
 from pymc_bid.graph.roles import distribution_name, require_only_child
 from pymc_bid.graph.values import active_columns
 from pymc_bid.kernels.collapsed_flip import collapsed_flips
-from pymc_bid.kernels.collapsed_swap import collapsed_swaps
 from pymc_bid.kernels.focused_flip import focused_flips
+from pymc_bid.kernels.informed_swap import informed_swaps
 from pymc_bid.kernels.paper import flip_sweep, swap_once
 from pymc_bid.kernels.residual import residual_cross_products
 from pymc_bid.steps.annealing_scout import AnnealingScout
 from pymc_bid.steps.base import DecompositionStep
 from pymc_bid.steps.likeness import likeness
 from pymc_bid.steps.moves import make_moves
+from pymc_bid.steps.noise import can_draw_noise, draw_noise
 from pymc_bid.steps.tabu_scout import TabuScout
 from pymc_bid.steps.warm_up import Chain, Setting
 
@@ -30,9 +31,13 @@ SCHEMES = ("collapsed", "paper")
 
 # How many other chosen columns give way when one goes in or out; drawn anew for each move. A few
 # let a move through where many would meet a bound, many ("all", in practice) where they would not.
-FLIP_COMPANIONS = np.array([0, 1, 3, 32, 32, 32])
-SWAP_COMPANIONS = np.array([0, 1, 3])
+COMPANIONS = np.array([0, 1, 3, 32, 32, 32])
+# How far the closed form without bounds is trusted where it proposes which columns to exchange.
+POWERS = np.array([0.0, 0.5, 1.0, 1.0])
 SWAPS = 20
+# The number of columns and the noise variance determine each other: flips and exchanges come in
+# rounds, with draws of the noise variance in between.
+ROUNDS = 4
 # Columns whose log odds without bounds are below are not visited a second time in a sweep, and with
 # the identity neither are those above: a visit to a column that is in is dear there.
 HOPELESS, SURE = -20.0, 20.0
@@ -92,6 +97,9 @@ class StateStep(DecompositionStep):
         # Where a draw of each entry by itself, or a search, may lead out of the prior, neither is.
         self.started = not (linear and _starts_together(state, modelcontext(model)))
         self.scheme = scheme
+        self.draws_noise = all(
+            can_draw_noise(part, modelcontext(model)) for part in self.decomposition.joint.parts
+        )
         self.warm_up = warm_up and scheme == "collapsed" and linear
         has_identity = any(part.roles.own is not None for part in self.decomposition.joint.parts)
         self.scout: AnnealingScout | TabuScout = (
@@ -163,7 +171,8 @@ class StateStep(DecompositionStep):
             if self.scheme == "paper":
                 counts |= self.paper(*arrays)
             elif joint.state_prior.linear:
-                counts |= self.collapsed(*arrays)
+                collapsed, point = self.collapsed(*arrays, point=point)
+                counts |= collapsed
             else:
                 counts |= self.one_by_one(*arrays, point=point)
             if self.moves:
@@ -182,8 +191,9 @@ class StateStep(DecompositionStep):
 class FlipStep(StateStep):
     """Flip the entries of a state vector with independent Bernoulli entries (ARD).
 
-    One step visits every column once; with the collapsed scheme it visits those in doubt again and
-    exchanges columns. Parameters as for `StateStep`: `scheme`, `warm_up`, `moves`.
+    One step visits every column once; with the collapsed scheme it visits those in doubt again,
+    exchanges columns and draws σ² in between. Parameters as for `StateStep`: `scheme`, `warm_up`,
+    `moves`.
 
     Examples
     --------
@@ -211,17 +221,30 @@ class FlipStep(StateStep):
         *arrays, _, own, log_prior_odds = arrays
         return _counts(flips=flip_sweep(self.rng, *arrays, own, log_prior_odds), swaps=(0, 0))
 
-    def collapsed(self, *arrays):
-        """One sweep of collapsed flips, more for the columns in doubt, then collapsed swaps."""
-        *_, products, noise_variance, prior, own, log_prior_odds = arrays
-        number = log_prior_odds.size
-        rounds = min(max(number // 25, 3), 10)
-        sweep = collapsed_flips(self.rng, *arrays, FLIP_COMPANIONS, np.arange(number))
-        similar = likeness(products, noise_variance, prior, own).model
+    def collapsed(self, *arrays, point):
+        """One sweep of collapsed flips; rounds of more for the columns in doubt, swaps, and σ²."""
+        state, weights, residual_cross, products, noise_variance, prior, own, odds = arrays
         limits = (HOPELESS, SURE if own.has_identity else np.inf)
-        focused = focused_flips(self.rng, *arrays, FLIP_COMPANIONS, similar, *limits, rounds)
-        swaps = collapsed_swaps(self.rng, *arrays, SWAPS, SWAP_COMPANIONS)
-        return _counts(flips=np.add(sweep, focused), swaps=swaps)
+        visits = min(max(odds.size // 100, 1), 3)
+        flips = np.array(collapsed_flips(self.rng, *arrays, COMPANIONS, np.arange(odds.size)))
+        swaps = np.zeros(2, dtype=np.int64)
+        for _ in range(ROUNDS):
+            similar = likeness(products, noise_variance, prior, own).model
+            flips += focused_flips(self.rng, *arrays, COMPANIONS, similar, *limits, visits)
+            swaps += informed_swaps(self.rng, *arrays, COMPANIONS, similar, POWERS, SWAPS // ROUNDS)
+            if self.draws_noise:
+                point = self.draw_noise(state, weights, residual_cross, point)
+                noise_variance[:] = self.decomposition.joint.noise_variance(point)
+        return _counts(flips=flips, swaps=swaps), point
+
+    def draw_noise(self, state, weights, residual_cross, point):
+        """Return a new point with σ² drawn given a state and weights that are not in it yet."""
+        joint = self.decomposition.joint
+        # Copies, for these go on changing.
+        joint.offer_errors(state.copy(), weights.copy(), residual_cross)
+        for part, own in joint.apart(weights):
+            point = draw_noise(self.rng, part, state, own, point)
+        return point
 
     def one_by_one(self, state, *arrays, point):
         """Sweeps of collapsed flips, each with the odds that the other columns leave it."""
@@ -235,9 +258,7 @@ class FlipStep(StateStep):
             changed = log_further(flipped, point)
             odds = log_prior_odds.copy()
             odds[column] += changed - present if before == 0 else present - changed
-            flips += collapsed_flips(
-                self.rng, state, *arrays, odds, FLIP_COMPANIONS, np.array([column])
-            )
+            flips += collapsed_flips(self.rng, state, *arrays, odds, COMPANIONS, np.array([column]))
             if state[column] != before:
                 present = changed
         return _counts(flips=flips, swaps=(0, 0))
@@ -272,9 +293,12 @@ class SwapStep(StateStep):
         *arrays, _, own, _ = arrays
         return _counts(swaps=swap_once(self.rng, *arrays, own))
 
-    def collapsed(self, *arrays):
+    def collapsed(self, *arrays, point):
         """Try collapsed exchanges."""
-        return _counts(swaps=collapsed_swaps(self.rng, *arrays, SWAPS, SWAP_COMPANIONS))
+        *_, products, noise_variance, prior, own, _ = arrays
+        similar = likeness(products, noise_variance, prior, own).model
+        swaps = informed_swaps(self.rng, *arrays, COMPANIONS, similar, POWERS, SWAPS)
+        return _counts(swaps=swaps), point
 
 
 def _starts_together(state: Variable, model: Model) -> bool:

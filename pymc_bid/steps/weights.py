@@ -6,13 +6,12 @@ import numpy as np
 from pymc.model import modelcontext
 
 from pymc_bid.graph.roles import require_only_child
-from pymc_bid.graph.structure import children
 from pymc_bid.graph.values import active_columns
 from pymc_bid.kernels.hierarchy import sweep_hyperparameters
 from pymc_bid.kernels.weights import sweep_weights
 from pymc_bid.memory import warn_if_too_large
 from pymc_bid.steps.base import DecompositionStep
-from pymc_bid.steps.noise import draw_noise
+from pymc_bid.steps.noise import can_draw_noise, draw_noise
 
 # With more chosen columns than this share of the rows, single weights move in short steps, and the
 # noise variance with them; a step then takes more sweeps and draws the noise variance in between.
@@ -56,9 +55,7 @@ class WeightStep(DecompositionStep):
         if isinstance(nu, bool) or int(nu) != nu or nu < 1:
             raise ValueError(f"nu must be a positive integer, got {nu!r}.")
         self.nu = int(nu)
-        self.knows_noise = roles.noise is not None and children(
-            roles.noise, modelcontext(model)
-        ) == [roles.likelihood]
+        self.draws_noise = can_draw_noise(self.decomposition, modelcontext(model))
         if initial_point is not None:
             warn_if_too_large(modelcontext(model), initial_point)
 
@@ -105,7 +102,7 @@ class WeightStep(DecompositionStep):
             )
             if hierarchical:
                 sweep_hyperparameters(self.rng, mean_precision, weights, *hyperprior)
-            if crowded and self.knows_noise and remaining > 0:
+            if crowded and self.draws_noise and remaining > 0:
                 decomposition.offer_errors(state, weights.copy(), errors.copy(), scale)
                 point = draw_noise(self.rng, decomposition, state, weights, point)
                 noise_precision = interpolated / decomposition.noise_variance(point)

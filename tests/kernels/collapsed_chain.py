@@ -10,10 +10,11 @@ from numba import njit
 from pymc_bid.graph.own_columns import OwnColumns
 from pymc_bid.graph.values import WeightPrior
 from pymc_bid.kernels.collapsed_flip import collapsed_flips
-from pymc_bid.kernels.collapsed_swap import collapsed_swaps
+from pymc_bid.kernels.informed_swap import informed_swaps
 from pymc_bid.kernels.random_numbers import generator_at, stream_of
 from pymc_bid.kernels.truncated_normal import draw_truncated_normal
 from pymc_bid.regression import Products
+from pymc_bid.steps.likeness import likeness
 from tests.reference.enumeration import total_variation
 from tests.reference.monte_carlo import assert_means_agree
 
@@ -85,6 +86,11 @@ class Problem:
         """What the search of warm-up knows of the data and the prior."""
         return self.products, self.prior, self.own
 
+    @property
+    def likeness(self):
+        """The model without bounds that proposes and searches."""
+        return likeness(self.products, self.variances, self.prior, self.own).model
+
     def interpolated(self, state):
         """Which targets are not chosen columns with a density of their own."""
         if self.own_log_density is None:
@@ -103,7 +109,9 @@ class Problem:
         return _draw_prior(rng, *self.prior)
 
 
-flip, swap = collapsed_flips.compiled, collapsed_swaps.compiled
+POWERS = np.array([0.0, 0.5, 1.0])
+
+flip, swap = collapsed_flips.compiled, informed_swaps.compiled
 
 
 @njit
@@ -155,6 +163,8 @@ def _chain(
     prior,
     own,
     log_prior_odds,
+    likeness,
+    powers,
     iterations,
     flips,
     number_of_swaps,
@@ -196,8 +206,10 @@ def _chain(
                 prior,
                 own,
                 log_prior_odds,
-                number_of_swaps,
                 companion_sizes,
+                likeness,
+                powers,
+                number_of_swaps,
             )[1]
         for _ in range(weight_sweeps):
             _weight_sweep(rng, state, weights, residual_cross, products, noise_variance, prior, own)
@@ -216,6 +228,8 @@ def run_chain(
     number_of_swaps=0,
     weight_sweeps=1,
     companion_sizes=(0, 1, 3),
+    likeness=None,
+    powers=POWERS,
 ):
     """Run flips and swaps, then sweeps over the active weights; no burn-in is thrown away.
 
@@ -237,6 +251,8 @@ def run_chain(
         problem.prior,
         problem.own,
         problem.odds,
+        problem.likeness if likeness is None else likeness,
+        np.array(powers, np.float64),
         iterations,
         flips,
         number_of_swaps,

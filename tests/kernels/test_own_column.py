@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from pymc_bid.kernels.collapsed_flip import collapsed_flips
-from pymc_bid.kernels.collapsed_swap import collapsed_swaps
+from pymc_bid.kernels.informed_swap import informed_swaps
 from tests.kernels.collapsed_chain import (
+    POWERS,
     Problem,
     assert_sound,
     assert_visits_agree,
@@ -126,10 +127,9 @@ def test_nothing_is_lost_to_rounding(name, start):
     products = problem.products
     residual_cross = problem.residual_cross(state, weights)
     arguments = (state, weights, residual_cross, products, problem.variances, problem.prior)
+    own, likeness = problem.own, problem.likeness
     sizes = np.array([0, 1, 3, 8])
     for _ in range(300):
-        collapsed_flips(
-            rng, *arguments, problem.own, problem.odds, sizes, np.arange(problem.shape[0])
-        )
-        collapsed_swaps(rng, *arguments, problem.own, problem.odds, 3, sizes)
+        collapsed_flips(rng, *arguments, own, problem.odds, sizes, np.arange(problem.shape[0]))
+        informed_swaps(rng, *arguments, own, problem.odds, sizes, likeness, POWERS, 3)
     assert_sound(problem, state, weights, residual_cross, name)

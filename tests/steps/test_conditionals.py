@@ -1,9 +1,11 @@
 """Each block update against the conditional that the model's own compiled logp implies."""
 
 import numpy as np
+import pymc as pm
 import pytest
 from scipy import stats
 
+import pymc_bid as bid
 from tests.steps.cases import handwritten, make_steps, small_data
 
 DRAWS = 1000
@@ -72,6 +74,37 @@ def test_noise_variance_follows_its_conditional(transforms):
     grid = np.linspace(-6, 6, 4001) if transforms else np.geomspace(1e-3, 1e3, 8001)
     cdf = conditional_cdf(model.compile_logp(), point, name, (), grid)
     assert stats.kstest(drawn, cdf).pvalue > ALPHA
+
+
+def test_noise_variance_drawn_between_flips_follows_its_conditional():
+    pool, target = small_data()
+    model = handwritten(pool, target)
+    flip = make_steps(model, scheme="collapsed")[0]
+    flip.stop_tuning()
+    name = entry_name(model, "sigma2")
+    logp = model.compile_logp()
+    point = random_point(model, 6)
+    ranks, states = [], set()
+    # The last draw of a step comes after its last flip: each is compared with its own conditional.
+    for _ in range(150):
+        point, _ = flip.step(point)
+        states.add(tuple(point["r"]))
+        cdf = conditional_cdf(logp, point, name, (), np.linspace(-6, 6, 1001))
+        ranks.append(cdf(point[name]))
+    assert len(states) > 1
+    assert stats.kstest(ranks, "uniform").pvalue > ALPHA
+
+
+def test_a_noise_variance_with_other_children_is_not_drawn_between_flips():
+    pool, target = small_data()
+    model = handwritten(pool, target)
+    with model:
+        pm.Normal("other", 0, pm.math.sqrt(model["sigma2"]), observed=1.0)
+        flip = bid.FlipStep(model["r"], rng=np.random.default_rng(0))
+    flip.stop_tuning()
+    point = random_point(model, 7)
+    name = entry_name(model, "sigma2")
+    assert flip.step(point)[0][name] == point[name]
 
 
 def test_hyperparameters_follow_their_conditionals():

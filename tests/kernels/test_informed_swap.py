@@ -1,12 +1,15 @@
 """Collapsed swaps against exact enumeration, and the limits of floating point."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import stats
 
 from pymc_bid.kernels.collapsed_flip import collapsed_flips
-from pymc_bid.kernels.collapsed_swap import collapsed_swaps
+from pymc_bid.kernels.informed_swap import informed_swaps
 from tests.kernels.collapsed_chain import (
+    POWERS,
     Problem,
     assert_sound,
     assert_visits_agree,
@@ -130,9 +133,9 @@ def test_nothing_is_lost_to_rounding(name, columns):
     number = state.sum()
     products = problem.products
     residual_cross = problem.residual_cross(state, weights)
-    sizes = np.array([0, 1, 3, 8])
+    sizes, likeness = np.array([0, 1, 3, 8]), problem.likeness
     for _ in range(300):
-        tried, accepted = collapsed_swaps(
+        tried, accepted = informed_swaps(
             rng,
             state,
             weights,
@@ -142,8 +145,10 @@ def test_nothing_is_lost_to_rounding(name, columns):
             problem.prior,
             problem.own,
             problem.odds,
-            5,
             sizes,
+            likeness,
+            POWERS,
+            5,
         )
         assert 0 <= accepted <= tried <= 5
     assert state.sum() == number
@@ -163,11 +168,34 @@ def test_the_tracked_residual_does_not_drift(name, with_flips):
     data = (rng, state, weights, residual_cross, problem.products, problem.variances)
     prior = (problem.prior, problem.own, problem.odds)
     sizes, columns = np.array([0, 1, 3]), np.arange(len(state))
+    likeness = problem.likeness
     flipped = swapped = 0
     for _ in range(10_000):
         if with_flips:
             flipped += collapsed_flips(*data, *prior, sizes, columns)[1]
-        swapped += collapsed_swaps(*data, *prior, 5, sizes)[1]
+        swapped += informed_swaps(*data, *prior, sizes, likeness, POWERS, 5)[1]
     assert swapped > 1000
     assert not with_flips or flipped > 1000
     assert_sound(problem, state, weights, residual_cross, name)
+
+
+@pytest.mark.parametrize("power", [-0.5, 1.0, 2.0])
+def test_visit_frequencies_are_exact_whatever_the_closed_form_is_worth(power):
+    pool, target = small_data()
+    exact = exact_state_probabilities(
+        pool, target, log_prior=subset_log_prior(2), noise_variance=0.6
+    )
+    problem = Problem(pool, target, 0.6)
+    # The odds of another noise variance, upside down in the first case.
+    misled = replace(problem, noise_variance=0.2).likeness
+    states, _, _ = run_chain(
+        problem,
+        30,
+        ITERATIONS // 2,
+        state=(1, 1, 0, 0),
+        flips=False,
+        number_of_swaps=2,
+        likeness=misled,
+        powers=(power,),
+    )
+    assert_visits_agree(exact, states[1000:])
