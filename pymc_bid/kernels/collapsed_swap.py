@@ -87,8 +87,8 @@ def exchange(
         Logit of the prior inclusion probability, any constant for a fixed number of columns. Where
         it is infinite the column is forced in or out and takes no part.
     companion_sizes : int array
-        The number of companions is drawn uniformly from these numbers. Fewer take part
-        when fewer other columns are in.
+        The number of companions is drawn uniformly from these numbers. Fewer take part when fewer
+        other columns are in.
 
     Returns
     -------

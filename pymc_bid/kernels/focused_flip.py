@@ -12,13 +12,13 @@ other weights the next time.
 import numpy as np
 
 from pymc_bid.kernels.collapsed_flip import collapsed_flips
-from pymc_bid.kernels.random_numbers import random_kernel
-from pymc_bid.kernels.tableau import build_surrogate, log_odds_in, pivot_surrogate
+from pymc_bid.kernels.compilation import part
+from pymc_bid.kernels.tableau import log_odds_in, pivot_surrogate
 
 flip = collapsed_flips.compiled
 
 
-@random_kernel
+@part()
 def focused_flips(
     stream,
     state,
@@ -31,11 +31,12 @@ def focused_flips(
     log_prior_odds,
     companion_sizes,
     likeness,
+    surrogate,
     lowest,
     highest,
-    number_of_rounds,
+    number_of_visits,
 ):
-    """Visit the columns in doubt in rounds.
+    """Visit the columns in doubt, all of them before any a second time.
 
     Parameters
     ----------
@@ -44,9 +45,12 @@ def focused_flips(
         As in `pymc_bid.kernels.collapsed_flip.collapsed_flips`.
     likeness : tuple
         The `model` of `pymc_bid.kernels.tableau` that is like this one.
+    surrogate : tuple
+        That of the state, see `pymc_bid.kernels.tableau`; kept up.
     lowest, highest : float
         Columns with log odds that are not in between are left out.
-    number_of_rounds : int
+    number_of_visits : int
+        To each of them.
 
     Returns
     -------
@@ -54,14 +58,13 @@ def focused_flips(
         Number of visits that could change a state, and of those that did.
     """
     number_of_columns = state.shape[0]
-    surrogate = build_surrogate(state, likeness, log_prior_odds)
     log_odds = np.empty(number_of_columns)
     for row in range(number_of_columns):
         log_odds[row] = log_odds_in(state, row, likeness, surrogate)
     column = np.empty(1, np.int64)
     tried = 0
     accepted = 0
-    for _ in range(number_of_rounds):
+    for _ in range(number_of_visits):
         for row in range(number_of_columns):
             if not lowest < log_odds[row] < highest:
                 continue

@@ -26,8 +26,7 @@ import numpy as np
 from pymc_bid.kernels.collapsed_swap import exchange
 from pymc_bid.kernels.compilation import part
 from pymc_bid.kernels.oblique import draw_index
-from pymc_bid.kernels.random_numbers import generator_at, random_kernel
-from pymc_bid.kernels.tableau import build_surrogate, log_odds_in, pivot_surrogate
+from pymc_bid.kernels.tableau import log_odds_in, pivot_surrogate
 
 
 @part()
@@ -79,9 +78,9 @@ def draw_entering(rng, leaving, state, likeness, log_prior_odds, surrogate, powe
     return candidates[chosen], scores[place] - scores[chosen] + forward - backward
 
 
-@random_kernel
+@part()
 def informed_swaps(
-    stream,
+    rng,
     state,
     weights,
     residual_cross,
@@ -92,6 +91,7 @@ def informed_swaps(
     log_prior_odds,
     companion_sizes,
     likeness,
+    surrogate,
     powers,
     number_of_swaps,
 ):
@@ -99,11 +99,13 @@ def informed_swaps(
 
     Parameters
     ----------
-    stream, state, weights, residual_cross, products, noise_variance, prior, own, \
+    rng, state, weights, residual_cross, products, noise_variance, prior, own, \
     log_prior_odds, companion_sizes
         As in `pymc_bid.kernels.collapsed_swap.exchange`.
     likeness : tuple
         The `model` of `pymc_bid.kernels.tableau` that is like this one.
+    surrogate : tuple
+        That of the state, see `pymc_bid.kernels.tableau`; kept up.
     powers : array
         The power of each swap is drawn uniformly from these.
     number_of_swaps : int
@@ -112,9 +114,7 @@ def informed_swaps(
     -------
     tried, accepted : int
     """
-    rng = generator_at(stream)
     number_of_columns = state.shape[0]
-    surrogate = build_surrogate(state, likeness, log_prior_odds)
     members = np.empty(number_of_columns, np.int64)
     candidates = np.empty(number_of_columns, np.int64)
     workspace = (candidates, np.empty(number_of_columns), np.empty(number_of_columns))

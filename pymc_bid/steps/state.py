@@ -15,8 +15,7 @@ from pymc_bid.distributions.state_vector import SubsetRV
 from pymc_bid.graph.roles import distribution_name, require_only_child
 from pymc_bid.graph.values import active_columns
 from pymc_bid.kernels.collapsed_flip import collapsed_flips
-from pymc_bid.kernels.focused_flip import focused_flips
-from pymc_bid.kernels.informed_swap import informed_swaps
+from pymc_bid.kernels.informed_moves import informed_moves
 from pymc_bid.kernels.paper import flip_sweep, swap_once
 from pymc_bid.kernels.residual import residual_cross_products
 from pymc_bid.steps.annealing_scout import AnnealingScout
@@ -34,6 +33,7 @@ SCHEMES = ("collapsed", "paper")
 COMPANIONS = np.array([0, 1, 3, 32, 32, 32])
 # How far the closed form without bounds is trusted where it proposes which columns to exchange.
 POWERS = np.array([0.0, 0.5, 1.0, 1.0])
+# Exchanges of a step where the number of columns is fixed.
 SWAPS = 20
 # The number of columns and the noise variance determine each other: flips and exchanges come in
 # rounds, with draws of the noise variance in between.
@@ -225,13 +225,18 @@ class FlipStep(StateStep):
         """One sweep of collapsed flips; rounds of more for the columns in doubt, swaps, and σ²."""
         state, weights, residual_cross, products, noise_variance, prior, own, odds = arrays
         limits = (HOPELESS, SURE if own.has_identity else np.inf)
+        # With more columns a flip is more often in vain, and an exchange is dearer.
         visits = min(max(odds.size // 100, 1), 3)
+        exchanges = min(max(500 // odds.size, 2), 5)
         flips = np.array(collapsed_flips(self.rng, *arrays, COMPANIONS, np.arange(odds.size)))
         swaps = np.zeros(2, dtype=np.int64)
         for _ in range(ROUNDS):
             similar = likeness(products, noise_variance, prior, own).model
-            flips += focused_flips(self.rng, *arrays, COMPANIONS, similar, *limits, visits)
-            swaps += informed_swaps(self.rng, *arrays, COMPANIONS, similar, POWERS, SWAPS // ROUNDS)
+            flipped, swapped = informed_moves(
+                *(self.rng, *arrays, COMPANIONS, similar, limits, visits, POWERS, exchanges)
+            )
+            flips += flipped
+            swaps += swapped
             if self.draws_noise:
                 point = self.draw_noise(state, weights, residual_cross, point)
                 noise_variance[:] = self.decomposition.joint.noise_variance(point)
@@ -297,7 +302,10 @@ class SwapStep(StateStep):
         """Try collapsed exchanges."""
         *_, products, noise_variance, prior, own, _ = arrays
         similar = likeness(products, noise_variance, prior, own).model
-        swaps = informed_swaps(self.rng, *arrays, COMPANIONS, similar, POWERS, SWAPS)
+        limits = (HOPELESS, np.inf)
+        _, swaps = informed_moves(
+            *(self.rng, *arrays, COMPANIONS, similar, limits, 0, POWERS, SWAPS)
+        )
         return _counts(swaps=swaps), point
 
 

@@ -10,7 +10,7 @@ from numba import njit
 from pymc_bid.graph.own_columns import OwnColumns
 from pymc_bid.graph.values import WeightPrior
 from pymc_bid.kernels.collapsed_flip import collapsed_flips
-from pymc_bid.kernels.informed_swap import informed_swaps
+from pymc_bid.kernels.informed_moves import informed_moves
 from pymc_bid.kernels.random_numbers import generator_at, stream_of
 from pymc_bid.kernels.truncated_normal import draw_truncated_normal
 from pymc_bid.regression import Products
@@ -110,8 +110,10 @@ class Problem:
 
 
 POWERS = np.array([0.0, 0.5, 1.0])
+SWAPS_ONLY = ((0.0, 0.0), 0)
+"""Limits and number of visits of `informed_moves` without flips."""
 
-flip, swap = collapsed_flips.compiled, informed_swaps.compiled
+flip, swap = collapsed_flips.compiled, informed_moves.compiled
 
 
 @njit
@@ -208,9 +210,10 @@ def _chain(
                 log_prior_odds,
                 companion_sizes,
                 likeness,
+                *SWAPS_ONLY,
                 powers,
                 number_of_swaps,
-            )[1]
+            )[1][1]
         for _ in range(weight_sweeps):
             _weight_sweep(rng, state, weights, residual_cross, products, noise_variance, prior, own)
         states[iteration] = state

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from pymc_bid.kernels.collapsed_flip import collapsed_flips
-from pymc_bid.kernels.focused_flip import focused_flips
+from pymc_bid.kernels.informed_moves import informed_moves
 from tests.kernels.collapsed_chain import (
+    POWERS,
     Problem,
     assert_sound,
     assert_visits_agree,
@@ -25,7 +26,7 @@ def test_visit_frequencies_are_exact_although_columns_are_left_out():
     prior = problem.prior
     weights, state = problem.draw_weights(rng), np.zeros(4, np.int64)
     products, _, own = problem.moments
-    sizes = np.array([0, 1, 3])
+    sizes, likeness = np.array([0, 1, 3]), problem.likeness
     states = np.empty((60_000, 4), np.int64)
     for iteration in range(len(states)):
         residual_cross = problem.residual_cross(state, weights)
@@ -42,7 +43,7 @@ def test_visit_frequencies_are_exact_although_columns_are_left_out():
             sizes,
         )
         # A threshold in the midst of the odds: what it lets through depends on the state.
-        focused_flips(*arguments, (products, 0.6, prior, own), -0.5, 2.0, 2)
+        informed_moves(*arguments, likeness, (-0.5, 2.0), 2, POWERS, 0)
         if iteration % 4 == 0:
             collapsed_flips(*arguments, np.arange(len(state)))
         states[iteration] = state
@@ -59,8 +60,10 @@ def test_nothing_is_lost_to_rounding(name, start):
     products, prior, own = problem.moments
     residual_cross = problem.residual_cross(state, weights)
     data = (rng, state, weights, residual_cross, products, problem.variances)
-    likeness = (products, problem.noise_variance, prior, own)
+    likeness = problem.likeness
     sizes = np.array([0, 1, 3, 8])
     for _ in range(100):
-        focused_flips(*data, prior, own, problem.odds, sizes, likeness, -20.0, np.inf, 3)
+        informed_moves(
+            *data, prior, own, problem.odds, sizes, likeness, (-20.0, np.inf), 3, POWERS, 2
+        )
     assert_sound(problem, state, weights, residual_cross, name)

@@ -7,9 +7,10 @@ import pytest
 from scipy import stats
 
 from pymc_bid.kernels.collapsed_flip import collapsed_flips
-from pymc_bid.kernels.informed_swap import informed_swaps
+from pymc_bid.kernels.informed_moves import informed_moves
 from tests.kernels.collapsed_chain import (
     POWERS,
+    SWAPS_ONLY,
     Problem,
     assert_sound,
     assert_visits_agree,
@@ -135,7 +136,7 @@ def test_nothing_is_lost_to_rounding(name, columns):
     residual_cross = problem.residual_cross(state, weights)
     sizes, likeness = np.array([0, 1, 3, 8]), problem.likeness
     for _ in range(300):
-        tried, accepted = informed_swaps(
+        _, (tried, accepted) = informed_moves(
             rng,
             state,
             weights,
@@ -147,6 +148,7 @@ def test_nothing_is_lost_to_rounding(name, columns):
             problem.odds,
             sizes,
             likeness,
+            *SWAPS_ONLY,
             POWERS,
             5,
         )
@@ -173,7 +175,8 @@ def test_the_tracked_residual_does_not_drift(name, with_flips):
     for _ in range(10_000):
         if with_flips:
             flipped += collapsed_flips(*data, *prior, sizes, columns)[1]
-        swapped += informed_swaps(*data, *prior, sizes, likeness, POWERS, 5)[1]
+        _, swaps = informed_moves(*data, *prior, sizes, likeness, *SWAPS_ONLY, POWERS, 5)
+        swapped += swaps[1]
     assert swapped > 1000
     assert not with_flips or flipped > 1000
     assert_sound(problem, state, weights, residual_cross, name)

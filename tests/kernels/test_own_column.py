@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from pymc_bid.kernels.collapsed_flip import collapsed_flips
-from pymc_bid.kernels.informed_swap import informed_swaps
+from pymc_bid.kernels.informed_moves import informed_moves
 from tests.kernels.collapsed_chain import (
     POWERS,
+    SWAPS_ONLY,
     Problem,
     assert_sound,
     assert_visits_agree,
@@ -131,5 +132,5 @@ def test_nothing_is_lost_to_rounding(name, start):
     sizes = np.array([0, 1, 3, 8])
     for _ in range(300):
         collapsed_flips(rng, *arguments, own, problem.odds, sizes, np.arange(problem.shape[0]))
-        informed_swaps(rng, *arguments, own, problem.odds, sizes, likeness, POWERS, 3)
+        informed_moves(rng, *arguments, own, problem.odds, sizes, likeness, *SWAPS_ONLY, POWERS, 3)
     assert_sound(problem, state, weights, residual_cross, name)
