@@ -54,7 +54,7 @@ class NoiseStep(DecompositionStep):
 
 
 def can_draw_noise(decomposition: Decomposition, model: Model) -> bool:
-    """Whether `draw_noise` leaves the posterior as it is: σ² enters nothing but the likelihood."""
+    """Whether to draw it like that is exact: σ² enters nothing but the likelihood."""
     roles = decomposition.roles
     return roles.noise is not None and children(roles.noise, model) == [roles.likelihood]
 
@@ -67,6 +67,18 @@ def draw_noise(
     point: Point,
 ) -> Point:
     """Return a new point with σ² drawn given everything else."""
+    drawn = sample_noise(rng, decomposition, state, weights, point)
+    return decomposition.noise.variance.write(drawn, point)
+
+
+def sample_noise(
+    rng: np.random.Generator,
+    decomposition: Decomposition,
+    state: NDArray[np.int64],
+    weights: NDArray[np.float64],
+    point: Point,
+) -> NDArray[np.float64]:
+    """Draw σ² given a state, weights and, of the point, the parameters of its prior."""
     interpolated = decomposition.interpolated(state)
     errors = decomposition.squared_errors(state, weights)
     squares = interpolated * errors
@@ -76,5 +88,4 @@ def draw_noise(
     shape, scale = decomposition.noise.prior(point)
     drawn = (scale + squares / 2) / rng.standard_gamma(shape + entries / 2)
     # A variance of zero has no likelihood; the smallest normal number has.
-    drawn = np.clip(drawn, np.finfo(np.float64).tiny, np.finfo(np.float64).max)
-    return decomposition.noise.variance.write(drawn, point)
+    return np.clip(drawn, np.finfo(np.float64).tiny, np.finfo(np.float64).max)

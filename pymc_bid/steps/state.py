@@ -22,7 +22,7 @@ from pymc_bid.steps.annealing_scout import AnnealingScout
 from pymc_bid.steps.base import DecompositionStep
 from pymc_bid.steps.likeness import likeness
 from pymc_bid.steps.moves import make_moves
-from pymc_bid.steps.noise import can_draw_noise, draw_noise
+from pymc_bid.steps.noise import can_draw_noise, sample_noise
 from pymc_bid.steps.tabu_scout import TabuScout
 from pymc_bid.steps.warm_up import Chain, Setting
 
@@ -223,6 +223,7 @@ class FlipStep(StateStep):
 
     def collapsed(self, *arrays, point):
         """One sweep of collapsed flips; rounds of more for the columns in doubt, swaps, and σ²."""
+        joint = self.decomposition.joint
         state, weights, residual_cross, products, noise_variance, prior, own, odds = arrays
         limits = (HOPELESS, SURE if own.has_identity else np.inf)
         # With more columns a flip is more often in vain, and an exchange is dearer.
@@ -238,18 +239,13 @@ class FlipStep(StateStep):
             flips += flipped
             swaps += swapped
             if self.draws_noise:
-                point = self.draw_noise(state, weights, residual_cross, point)
-                noise_variance[:] = self.decomposition.joint.noise_variance(point)
+                # Copies, for these go on changing.
+                joint.offer_errors(state.copy(), weights.copy(), residual_cross)
+                for part, weights_of_part, variance in joint.apart(weights, noise_variance):
+                    variance[:] = sample_noise(self.rng, part, state, weights_of_part, point)
+        if self.draws_noise:
+            point = joint.write_noise(noise_variance, point)
         return _counts(flips=flips, swaps=swaps), point
-
-    def draw_noise(self, state, weights, residual_cross, point):
-        """Return a new point with σ² drawn given a state and weights that are not in it yet."""
-        joint = self.decomposition.joint
-        # Copies, for these go on changing.
-        joint.offer_errors(state.copy(), weights.copy(), residual_cross)
-        for part, own in joint.apart(weights):
-            point = draw_noise(self.rng, part, state, own, point)
-        return point
 
     def one_by_one(self, state, *arrays, point):
         """Sweeps of collapsed flips, each with the odds that the other columns leave it."""
