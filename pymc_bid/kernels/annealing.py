@@ -20,6 +20,7 @@ from pymc_bid.kernels.tableau import (
     build_surrogate,
     expected_squared_error,
     log_odds_in,
+    movable_members,
     pivot_surrogate,
 )
 
@@ -38,17 +39,6 @@ def tempered_flips(rng, state, model, surrogate, temperature):
             state[row] = 1 if enter else 0
             changed += 1
     return changed
-
-
-@part()
-def movable_members(state, log_prior_odds, members):
-    """Write the active columns that no prior forces in into `members`; return how many."""
-    number = 0
-    for row in range(state.shape[0]):
-        if state[row] == 1 and np.isfinite(log_prior_odds[row]):
-            members[number] = row
-            number += 1
-    return number
 
 
 @part()

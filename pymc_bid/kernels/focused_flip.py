@@ -19,35 +19,16 @@ flip = collapsed_flips.compiled
 
 
 @part()
-def focused_flips(
-    stream,
-    state,
-    weights,
-    residual_cross,
-    products,
-    noise_variance,
-    prior,
-    own,
-    log_prior_odds,
-    companion_sizes,
-    likeness,
-    surrogate,
-    lowest,
-    highest,
-    number_of_visits,
-):
+def focused_flips(stream, chain, likeness, surrogate, limits, number_of_visits):
     """Visit the columns in doubt, all of them before any a second time.
 
     Parameters
     ----------
-    stream, state, weights, residual_cross, products, noise_variance, prior, own, \
-    log_prior_odds, companion_sizes
-        As in `pymc_bid.kernels.collapsed_flip.collapsed_flips`.
-    likeness : tuple
-        The `model` of `pymc_bid.kernels.tableau` that is like this one.
+    stream, chain, likeness
+        See `pymc_bid.kernels.informed_moves`.
     surrogate : tuple
         That of the state, see `pymc_bid.kernels.tableau`; kept up.
-    lowest, highest : float
+    limits : tuple of two floats
         Columns with log odds that are not in between are left out.
     number_of_visits : int
         To each of them.
@@ -57,6 +38,8 @@ def focused_flips(
     tried, accepted : int
         Number of visits that could change a state, and of those that did.
     """
+    state = chain[0]
+    lowest, highest = limits
     number_of_columns = state.shape[0]
     log_odds = np.empty(number_of_columns)
     for row in range(number_of_columns):
@@ -69,19 +52,7 @@ def focused_flips(
             if not lowest < log_odds[row] < highest:
                 continue
             column[0] = row
-            visits, changes = flip(
-                stream,
-                state,
-                weights,
-                residual_cross,
-                products,
-                noise_variance,
-                prior,
-                own,
-                log_prior_odds,
-                companion_sizes,
-                column,
-            )
+            visits, changes = flip(stream, *chain, column)
             tried += visits
             accepted += changes
             if changes > 0:

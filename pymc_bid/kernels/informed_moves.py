@@ -1,6 +1,8 @@
 """Flips and swaps that look where the closed form without bounds says that there is something.
 
-Both kinds share what that says (`pymc_bid.kernels.tableau`), which costs as much as they do.
+Both kinds share what that says (`pymc_bid.kernels.tableau`), which costs as much as they do. In
+their arguments `chain` is the tuple of everything from `state` to `companion_sizes` below, and
+`likeness` the `model` of `pymc_bid.kernels.tableau` that is like this one.
 """
 
 from pymc_bid.kernels.focused_flip import focused_flips
@@ -35,7 +37,7 @@ def informed_moves(
     log_prior_odds, companion_sizes
         As in `pymc_bid.kernels.collapsed_flip.collapsed_flips`.
     likeness : tuple
-        The `model` of `pymc_bid.kernels.tableau` that is like this one.
+        See above.
     limits : tuple of two floats
     number_of_visits : int
         Which columns are flipped and how often, see `pymc_bid.kernels.focused_flip.focused_flips`;
@@ -49,11 +51,8 @@ def informed_moves(
     flips, swaps : tuples of two ints
         How many were tried and how many accepted.
     """
-    rng = generator_at(stream)
     surrogate = build_surrogate(state, likeness, log_prior_odds)
-    lowest, highest = limits
-    flips = focused_flips(
-        stream,
+    chain = (
         state,
         weights,
         residual_cross,
@@ -63,26 +62,9 @@ def informed_moves(
         own,
         log_prior_odds,
         companion_sizes,
-        likeness,
-        surrogate,
-        lowest,
-        highest,
-        number_of_visits,
     )
+    flips = focused_flips(stream, chain, likeness, surrogate, limits, number_of_visits)
     swaps = informed_swaps(
-        rng,
-        state,
-        weights,
-        residual_cross,
-        products,
-        noise_variance,
-        prior,
-        own,
-        log_prior_odds,
-        companion_sizes,
-        likeness,
-        surrogate,
-        powers,
-        number_of_swaps,
+        generator_at(stream), chain, likeness, surrogate, powers, number_of_swaps
     )
     return flips, swaps

@@ -26,7 +26,7 @@ import numpy as np
 from pymc_bid.kernels.collapsed_swap import exchange
 from pymc_bid.kernels.compilation import part
 from pymc_bid.kernels.oblique import draw_index
-from pymc_bid.kernels.tableau import log_odds_in, pivot_surrogate
+from pymc_bid.kernels.tableau import log_odds_in, movable_members, pivot_surrogate
 
 
 @part()
@@ -79,31 +79,14 @@ def draw_entering(rng, leaving, state, likeness, log_prior_odds, surrogate, powe
 
 
 @part()
-def informed_swaps(
-    rng,
-    state,
-    weights,
-    residual_cross,
-    products,
-    noise_variance,
-    prior,
-    own,
-    log_prior_odds,
-    companion_sizes,
-    likeness,
-    surrogate,
-    powers,
-    number_of_swaps,
-):
+def informed_swaps(rng, chain, likeness, surrogate, powers, number_of_swaps):
     """Try swaps of pairs that the closed form without bounds proposes.
 
     Parameters
     ----------
-    rng, state, weights, residual_cross, products, noise_variance, prior, own, \
-    log_prior_odds, companion_sizes
-        As in `pymc_bid.kernels.collapsed_swap.exchange`.
-    likeness : tuple
-        The `model` of `pymc_bid.kernels.tableau` that is like this one.
+    rng : numpy.random.Generator
+    chain, likeness
+        See `pymc_bid.kernels.informed_moves`.
     surrogate : tuple
         That of the state, see `pymc_bid.kernels.tableau`; kept up.
     powers : array
@@ -114,6 +97,7 @@ def informed_swaps(
     -------
     tried, accepted : int
     """
+    state, log_prior_odds = chain[0], chain[7]
     number_of_columns = state.shape[0]
     members = np.empty(number_of_columns, np.int64)
     candidates = np.empty(number_of_columns, np.int64)
@@ -121,11 +105,7 @@ def informed_swaps(
     tried = 0
     accepted = 0
     for _ in range(number_of_swaps):
-        number = 0
-        for column in range(number_of_columns):
-            if state[column] == 1 and np.isfinite(log_prior_odds[column]):
-                members[number] = column
-                number += 1
+        number = movable_members(state, log_prior_odds, members)
         if number == 0:
             break
         leaving = members[int(rng.random() * number)]
@@ -139,21 +119,7 @@ def informed_swaps(
         exchanged = False
         if entering >= 0:
             tried += 1
-            exchanged = exchange(
-                rng,
-                leaving,
-                entering,
-                log_proposal_ratio,
-                state,
-                weights,
-                residual_cross,
-                products,
-                noise_variance,
-                prior,
-                own,
-                log_prior_odds,
-                companion_sizes,
-            )
+            exchanged = exchange(rng, leaving, entering, log_proposal_ratio, *chain)
         pivot_surrogate(surrogate, entering if exchanged else leaving)
         accepted += exchanged
     return tried, accepted

@@ -166,6 +166,17 @@ def pivot_surrogate(surrogate, row):
 
 
 @part()
+def movable_members(state, log_prior_odds, members):
+    """Write the active columns that no prior forces in into `members`; return how many."""
+    number = 0
+    for row in range(state.shape[0]):
+        if state[row] == 1 and np.isfinite(log_prior_odds[row]):
+            members[number] = row
+            number += 1
+    return number
+
+
+@part()
 def build_surrogate(state, model, log_prior_odds):
     """Return the surrogate of a state."""
     products, noise_variance, prior, _ = model
