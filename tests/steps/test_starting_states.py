@@ -17,7 +17,7 @@ SUPPORT_POINT = np.ones(8, int)
 def stuck_steps(monkeypatch):
     """Steps and scouts whose moves do nothing, so that every draw is the start."""
     for step in (bid.FlipStep, bid.SwapStep):
-        monkeypatch.setattr(step, "collapsed", lambda self, *arrays: {})
+        monkeypatch.setattr(step, "collapsed", lambda self, *arrays, point: ({}, point))
     for scout in (AnnealingScout, TabuScout):
         monkeypatch.setattr(scout, "advance", lambda self, *arrays: False)
 
