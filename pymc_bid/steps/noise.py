@@ -54,7 +54,7 @@ class NoiseStep(DecompositionStep):
 
 
 def can_draw_noise(decomposition: Decomposition, model: Model) -> bool:
-    """Whether to draw it like that is exact: σ² enters nothing but the likelihood."""
+    """Whether `sample_noise` is exact: σ² enters nothing but the likelihood."""
     roles = decomposition.roles
     return roles.noise is not None and children(roles.noise, model) == [roles.likelihood]
 
