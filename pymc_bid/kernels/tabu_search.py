@@ -18,7 +18,7 @@ of the surrogate (N,) and the number of targets. None of this leaves the posteri
 
 import numpy as np
 
-from pymc_bid.kernels.compilation import part
+from pymc_bid.kernels.compilation import kernel, part
 from pymc_bid.kernels.random_numbers import generator_at, random_kernel
 from pymc_bid.kernels.tableau import build_surrogate, pivot
 
@@ -112,6 +112,34 @@ def best_flip(state, landscape, candidates):
             if gain > best:
                 best, column = gain, row
     return column, best
+
+
+@kernel()
+def rank_openings(state, noise_variance, problem, log_prior_odds, size_is_free, gains):
+    """Find what the best exchange that takes each column in gains, or its flip if that is allowed.
+
+    Parameters
+    ----------
+    state, noise_variance, problem, log_prior_odds, size_is_free
+        As in `search_sets`; nothing of these is changed.
+    gains : (N,) array
+        Receives the gains; -inf for a column that takes no part.
+    """
+    moments, prior, own = problem
+    landscape = build_landscape(state, (moments, noise_variance, prior, own), log_prior_odds)
+    movable = np.isfinite(log_prior_odds)
+    members = np.flatnonzero(movable & (state == 1))
+    others = np.flatnonzero(movable & (state == 0))
+    allowed = np.zeros(state.shape[0], np.bool_)
+    gains[:] = -np.inf
+    for column in np.flatnonzero(movable):
+        if state[column] == 0:
+            entering = np.array([column])
+            gains[column] = best_exchange(landscape, members, entering, allowed, -np.inf)[2]
+        if size_is_free:
+            candidates = np.zeros(state.shape[0], np.bool_)
+            candidates[column] = True
+            gains[column] = max(gains[column], best_flip(state, landscape, candidates)[1])
 
 
 @part()

@@ -18,7 +18,11 @@ from pymc_bid.steps.likeness import Likeness, likeness
 
 LARGEST_NUMBER_OF_FITS = 10
 OUT_OF_REACH = 20.0
-"""More than the log evidence of a good state gains by another noise variance than its rival's."""
+"""How much lower the log evidence of a state is than its rival's if it is of no interest."""
+NEGLIGIBLE = 0.02
+"""What is left to gain in log evidence when fitting ends."""
+USUAL_RATE, LARGEST_RATE = 4.0, 50.0
+"""How many times as long as a step of expectation-maximisation the way to the end is."""
 LARGEST_LOG_VARIANCE = np.log(np.finfo(np.float64).max)
 
 
@@ -84,6 +88,8 @@ class Fit(NamedTuple):
 
     log_evidence: float
     noise_variance: float
+    rate: float
+    """How many times as long as the steps of expectation-maximisation the way was."""
     weights: NDArray[np.float64]
     """Posterior mean where columns are active, in the units of the likeness, (N, L)."""
     log_masses: NDArray[np.float64]
@@ -105,30 +111,35 @@ def fit_state(
     setting: Setting,
     sites: Sites,
     rival: float = -np.inf,
+    rate: float = 1.0,
 ) -> Fit:
     """Fit a state, from a noise variance and from factors, which are changed in place.
 
-    Expectation-maximisation, sped up by secants: each step is dear, and it closes only a part of
-    the distance. The noise variance of a chain that can't be moved to another one stays. Fitting
-    ends early where a log evidence as high as that of a `rival` is out of reach.
+    Expectation-maximisation, sped up by secants: each step is dear, and with many columns it closes
+    only a small part of the distance. `rate` is how many times as long the first step is. The noise
+    variance of a chain that can't be moved to another one stays. Fitting ends early where a log
+    evidence as high as that of a `rival` is out of reach.
     """
     floor = noise_floor(chain, similar.products)
     # Columns that are forced in or out are so in every state.
     odds = np.where(np.isfinite(setting.log_prior_odds), setting.log_prior_odds, 0.0)
     weights, log_masses = chain.weights * similar.root, np.empty(chain.weights.shape[1])
     log_variance = np.log(max(noise_variance, floor))
-    evidence, distance, rate = -np.inf, 0.0, 1.0
-    for step in range(LARGEST_NUMBER_OF_FITS):
+    entries = similar.products.rows.sum()
+    evidence, before, distance, step = -np.inf, 0.0, 0.0, 0.0
+    for number in range(LARGEST_NUMBER_OF_FITS):
         variance = float(np.exp(log_variance))
         evidence, bounded, _ = bounded_fit(
             state, variance, similar.problem, odds, *sites, weights, log_masses
         )
         before, distance = distance, np.log(max(bounded, floor)) - log_variance
-        is_out_of_reach = not np.isfinite(distance) or evidence < rival - OUT_OF_REACH
-        if is_out_of_reach or abs(distance) < 1e-3 or not chain.noise_is_free:
+        if number > 0 and 0 < step / (before - distance) < np.inf:
+            rate = min(max(step / (before - distance), 1.0), LARGEST_RATE)
+        # By half the distance to the end times the slope, which expectation-maximisation tells.
+        remaining = 0.25 * entries * max(rate, USUAL_RATE) * distance**2
+        is_out_of_reach = not evidence + remaining > rival - OUT_OF_REACH
+        if is_out_of_reach or remaining < NEGLIGIBLE or not chain.noise_is_free:
             break
-        if step > 0 and 0 < distance / before < 0.9:
-            rate = rate / (1 - distance / before)
-        rate = min(max(rate, 1.0), 8.0)
-        log_variance = np.clip(log_variance + rate * distance, np.log(floor), LARGEST_LOG_VARIANCE)
-    return Fit(evidence, variance, weights, log_masses)
+        target = np.clip(log_variance + rate * distance, np.log(floor), LARGEST_LOG_VARIANCE)
+        log_variance, step = target, target - log_variance
+    return Fit(evidence, variance, rate, weights, log_masses)

@@ -10,7 +10,7 @@ import pymc_bid as bid
 from pymc_bid.graph.own_columns import OwnColumns
 from pymc_bid.graph.values import WeightPrior
 from pymc_bid.regression import reduce_regression
-from pymc_bid.steps.tabu_scout import INTERVAL, TabuScout
+from pymc_bid.steps.tabu_scout import SHORT_INTERVAL, TabuScout
 from pymc_bid.steps.warm_up import Chain, Setting, Sites, fit_state
 from tests.reference.monte_carlo import assert_means_agree
 
@@ -113,7 +113,7 @@ def test_a_chain_is_led_to_the_best_sets(bound, fixed_size):
     assert np.ptp(list(values.values())) > 30
     for start in (min(values, key=values.get), (0, 1, 2, 3), (6, 7, 8, 9)):
         chain, scout = chain_at(start), TabuScout(fixed_size)
-        for _ in range(30 * INTERVAL):
+        for _ in range(50 * SHORT_INTERVAL):
             scout.advance(rng, chain, setting)
         found = values[tuple(np.flatnonzero(chain.state).tolist())]
         # Exact moves go to and fro between sets that are as close as that.

@@ -1,0 +1,92 @@
+"""A set of columns that a scout searches around, and what it knows of it."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pymc_bid.kernels.bound_effects import bound_effects
+from pymc_bid.kernels.tabu_search import rank_openings
+from pymc_bid.steps.likeness import Likeness
+from pymc_bid.steps.warm_up import Chain, Fit, Setting, Sites, fit_state
+
+LARGEST_ERROR = 0.3
+"""Random part of the effects of the bounds, in units of their spread."""
+
+
+@dataclass
+class Camp:
+    """A set of columns, its fit, and where to go from it; each is found when it is asked for."""
+
+    state: NDArray[np.int64]
+    noise_variance: float
+    sites: Sites
+    rate: float = 1.0
+    """See `pymc_bid.steps.warm_up.fit_state`, as for the two before."""
+    searches: int = 0
+    """How often it was searched around."""
+    held: int | None = None
+    """The column that the search which led here had to take in or out."""
+    fit: Fit | None = None
+    conditions: tuple[NDArray[np.float64], ...] = ()
+    """What the fit was made under."""
+    effects: NDArray[np.float64] | None = None
+    """What the bounds add to the log odds of each column."""
+    openings: list[int] | None = None
+    """Columns that a search may have to begin with, the most promising last."""
+
+    def log_evidence(
+        self, chain: Chain, similar: Likeness, setting: Setting, rival: float = -np.inf
+    ) -> float:
+        """Return how good the set is; fit it first, if it never was under these conditions."""
+        if not chain.noise_is_free:
+            self.noise_variance = chain.typical_variance
+        conditions = (*similar.prior, similar.products.cross, setting.log_prior_odds)
+        if not chain.noise_is_free:
+            conditions += (chain.noise_variance,)
+        known = self.fit is not None and all(map(np.array_equal, self.conditions, conditions))
+        if not known:
+            self.fit = fit_state(
+                *(self.state, self.noise_variance, chain, similar, setting, self.sites),
+                *(rival, self.rate),
+            )
+            self.noise_variance, self.rate = self.fit.noise_variance, self.fit.rate
+            self.conditions = conditions
+        return self.fit.log_evidence
+
+    def find_effects(self, similar: Likeness, setting: Setting) -> NDArray[np.float64]:
+        """Return what the bounds add to the log odds of each column, once the set is fitted."""
+        if self.effects is None:
+            self.effects = np.empty(self.state.size)
+            bound_effects(
+                *(self.state, self.noise_variance, similar.problem, *self.sites),
+                *(self.fit.log_masses, setting.shared, self.effects),
+            )
+            # Squares of huge entries overflow.
+            self.effects[~np.isfinite(self.effects)] = 0.0
+        return self.effects
+
+    def perturbed_effects(
+        self, rng: np.random.Generator, similar: Likeness, setting: Setting
+    ) -> NDArray[np.float64]:
+        """Return a random share of the effects, with a random error."""
+        effects = self.find_effects(similar, setting)
+        inside = self.state == 1
+        error = LARGEST_ERROR * rng.random() * effects.std() * rng.standard_normal(effects.size)
+        share, correction = rng.random(2)
+        # The bounds cost a column that is used more than one that would be added, so that every
+        # exchange looks better than it is by the difference.
+        if 0 < inside.sum() < inside.size:
+            excess = effects[inside].mean() - effects[~inside].mean()
+            effects = effects - correction * excess * inside
+        return share * effects + error
+
+    def rank_openings(self, similar: Likeness, setting: Setting, fixed_size: bool) -> None:
+        """Find the columns whose move, with the best exchange, costs least."""
+        gains = np.empty(self.state.size)
+        log_odds = setting.log_prior_odds + self.find_effects(similar, setting)
+        rank_openings(
+            self.state, self.noise_variance, similar.problem, log_odds, not fixed_size, gains
+        )
+        order = np.argsort(gains)
+        self.openings = order[np.isfinite(gains[order])].tolist()
