@@ -129,7 +129,6 @@ def rank_openings(state, noise_variance, problem, log_prior_odds, size_is_free, 
     landscape = build_landscape(state, (moments, noise_variance, prior, own), log_prior_odds)
     movable = np.isfinite(log_prior_odds)
     members = np.flatnonzero(movable & (state == 1))
-    others = np.flatnonzero(movable & (state == 0))
     allowed = np.zeros(state.shape[0], np.bool_)
     gains[:] = -np.inf
     for column in np.flatnonzero(movable):

@@ -7,7 +7,7 @@ import pytest
 from numba import njit
 
 from pymc_bid.kernels.tableau import build_surrogate, log_state_evidence
-from pymc_bid.kernels.tabu_search import build_landscape, flip, search_sets
+from pymc_bid.kernels.tabu_search import build_landscape, flip, rank_openings, search_sets
 from tests.kernels.collapsed_chain import Problem
 
 
@@ -74,6 +74,27 @@ def test_one_exchange_is_the_best_one():
     leaving, entering = max(gains, key=gains.get)
     assert (state[leaving], state[entering]) == (0, 1)
     np.testing.assert_allclose(gain, gains[leaving, entering])
+
+
+@pytest.mark.parametrize("size_is_free", [False, True])
+def test_an_opening_is_worth_the_best_move_of_its_column(size_is_free):
+    problem = crowded_problem()
+    odds = problem.odds.copy()
+    odds[3], odds[11] = np.inf, -np.inf
+    start = state_of([0, 1, 2, 3])
+    gains = np.empty(12)
+    rank_openings(start, 0.7, problem.moments, odds, size_is_free, gains)
+
+    def gain(*columns):
+        state = start.copy()
+        state[list(columns)] = 1 - state[list(columns)]
+        return evidence_of(problem, state) - evidence_of(problem, start)
+
+    for column in range(12):
+        moves = [gain(leaving, column) for leaving in range(3)] if 4 <= column <= 10 else []
+        if size_is_free and column not in (3, 11):
+            moves.append(gain(column))
+        np.testing.assert_allclose(gains[column], max(moves, default=-np.inf), rtol=1e-8)
 
 
 def test_a_column_that_the_prior_forces_in_or_out_stays():

@@ -10,7 +10,7 @@ import pymc_bid as bid
 from pymc_bid.graph.own_columns import OwnColumns
 from pymc_bid.graph.values import WeightPrior
 from pymc_bid.regression import reduce_regression
-from pymc_bid.steps.tabu_scout import SHORT_INTERVAL, TabuScout
+from pymc_bid.steps.tabu_scout import LONG_INTERVAL, SHORT_INTERVAL, TabuScout
 from pymc_bid.steps.warm_up import Chain, Setting, Sites, fit_state
 from tests.reference.monte_carlo import assert_means_agree
 
@@ -119,3 +119,48 @@ def test_a_chain_is_led_to_the_best_sets(bound, fixed_size):
         # Exact moves go to and fro between sets that are as close as that.
         assert found > max(values.values()) - 2
         assert np.all(np.abs(chain.weights) < bound)
+
+
+def test_the_noise_variance_of_a_crowded_set_is_found_from_afar():
+    rng = np.random.default_rng(4)
+    data = rng.normal(size=(30, 12)) @ rng.normal(size=(12, 32)) + rng.normal(size=(30, 32))
+    products = reduce_regression(data, data).products
+    prior = WeightPrior.of((32, 32), 0.0, 1.0, -1.0, 1.0)
+    setting = Setting(products, True, prior, OwnColumns.none(32), np.zeros(32))
+    state = (np.arange(32) < 26).astype(np.int64)
+
+    def log_evidence(variance, noise_is_free):
+        chain = Chain(state, np.zeros((32, 32)), np.full(32, variance), noise_is_free)
+        similar, sites = setting.likeness(chain), Sites.none(products)
+        return fit_state(state, variance, chain, similar, setting, sites).log_evidence
+
+    at = {variance: log_evidence(variance, False) for variance in np.geomspace(0.02, 5, 60)}
+    best = max(at, key=at.get)
+    assert 0.1 < best < 1
+    for factor in (0.2, 0.8, 1.5, 5):
+        found = log_evidence(factor * best, True)
+        # Between the values that were tried the evidence may be a little higher.
+        assert -0.1 < found - at[best] < 0.5
+
+
+def test_searches_become_rarer_when_they_lead_to_the_same_set_again(monkeypatch):
+    data = PLANTED.A.to_numpy()
+    products = reduce_regression(data, data).products
+    prior = WeightPrior.of((16, 16), 0.0, 1.0, -1.0, 1.0)
+    setting = Setting(products, True, prior, OwnColumns.none(16), np.zeros(16))
+    start = (np.arange(16) % 4 == 0).astype(np.int64)
+    chain = Chain(start, np.zeros((16, 16)), np.ones(16))
+    rng, scout, searched = np.random.default_rng(2), TabuScout(True), []
+    search = TabuScout._search
+    monkeypatch.setattr(
+        TabuScout, "_search", lambda self, *given: searched.append(1) or search(self, *given)
+    )
+    numbers = []
+    for _ in range(15):
+        searched.clear()
+        for _ in range(4 * LONG_INTERVAL):
+            scout.advance(rng, chain, setting)
+        numbers.append(len(searched))
+    assert numbers[0] > 4 * LONG_INTERVAL / SHORT_INTERVAL
+    assert numbers[-1] == 4
+    assert scout.returns >= 3
