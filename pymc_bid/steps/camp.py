@@ -1,6 +1,6 @@
 """A set of columns that a scout searches around, and what it knows of it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,7 @@ class Camp:
     held: int | None = None
     """The column that the search which led here had to take in or out."""
     fit: Fit | None = None
-    conditions: tuple[NDArray[np.float64], ...] = ()
+    conditions: list[NDArray[np.float64]] = field(default_factory=list)
     """What the fit was made under."""
     effects: NDArray[np.float64] | None = None
     """What the bounds add to the log odds of each column."""
@@ -39,11 +39,10 @@ class Camp:
         self, chain: Chain, similar: Likeness, setting: Setting, rival: float = -np.inf
     ) -> float:
         """Return how good the set is; fit it first, if it never was under these conditions."""
+        conditions = [*similar.prior, similar.products.cross, setting.log_prior_odds]
         if not chain.noise_is_free:
             self.noise_variance = chain.typical_variance
-        conditions = (*similar.prior, similar.products.cross, setting.log_prior_odds)
-        if not chain.noise_is_free:
-            conditions += (chain.noise_variance,)
+            conditions.append(chain.noise_variance.copy())
         known = self.fit is not None and all(map(np.array_equal, self.conditions, conditions))
         if not known:
             self.fit = fit_state(
