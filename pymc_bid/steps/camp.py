@@ -13,6 +13,8 @@ from pymc_bid.steps.warm_up import Chain, Fit, Setting, Sites, fit_state
 LARGEST_ERROR = 0.3
 """Random part of the effects of the bounds, in units of their spread."""
 
+NOTHING = np.empty(0, dtype=np.int64)
+
 
 @dataclass
 class Camp:
@@ -23,10 +25,10 @@ class Camp:
     sites: Sites
     rate: float = 1.0
     """See `pymc_bid.steps.warm_up.fit_state`, as for the two before."""
+    held: NDArray[np.int64] = field(default_factory=lambda: NOTHING)
+    """Columns that stay where they are in searches around this set."""
     searches: int = 0
     """How often it was searched around."""
-    held: int | None = None
-    """The column that the search which led here had to take in or out."""
     fit: Fit | None = None
     conditions: list[NDArray[np.float64]] = field(default_factory=list)
     """What the fit was made under."""

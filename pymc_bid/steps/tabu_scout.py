@@ -6,13 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pymc_bid.kernels.tabu_search import search_sets
-from pymc_bid.steps.camp import Camp
+from pymc_bid.steps.camp import NOTHING, Camp
 from pymc_bid.steps.likeness import Likeness
 from pymc_bid.steps.warm_up import OUT_OF_REACH, Chain, Setting, Sites, fit_state
 
 FIRST_SEARCHES = 5
 """Searches before the first draw."""
-ENOUGH_RETURNS = 3
+ENOUGH_RETURNS = 4
 """Expeditions that have to end at the best set before searches become rarer."""
 SHORT_INTERVAL, LONG_INTERVAL = 2, 10
 """Iterations between two searches, before and after that."""
@@ -20,6 +20,10 @@ MOST_FAILURES = 25
 """Searches in vain around a set before the scout starts anew."""
 EXCHANGES_EACH, LONGEST_SEARCH = 10, 500
 """Exchanges of a search, for each column that is in and at most."""
+PERTURBED = 0.5
+"""Share of searches around a camp that do not take the effects of the bounds as they are."""
+VARIANCES = 0.75, 1.05
+"""Noise variances to search at, in units of the one that fits the set where a search starts."""
 HELD = 1e6
 """Log odds of a column that has to go in; minus that of one that has to go out."""
 
@@ -32,15 +36,17 @@ class TabuScout:
     bounds in a fraction of a second, from any start, whether ten columns are chosen or a hundred.
     What the bounds do is added to the log odds of each column as found at the set where the search
     starts, the camp (`pymc_bid.kernels.bound_effects`). That is right for one exchange and less and
-    less so for many, so most searches take a random share of it, with a random error, and all have
-    a random length. Where the number of columns is free, a search begins with columns that go in or
-    out. The camp moves to the set that was found if its evidence, with the bounds and at the noise
-    variance that fits, is the higher one.
+    less so for many, so that half of the searches take a random share of it, with a random error,
+    and all have a random length. They are made at a noise variance that is mostly smaller: the one
+    that fits the camp speaks for the camp. Where the number of columns is free, a search begins
+    with columns that go in or out. The camp moves to the set that was found if its evidence, with
+    the bounds and at the noise variance that fits, is the higher one.
 
     Sets that differ in several columns may both be better than all between them. After two searches
     in vain, the next ones therefore have to take in a certain column, or out, the one whose move
-    looks best first. A set found that way that is not much worse than the camp's is an outpost, to
-    be searched around in turn, while that leads to better ones.
+    looks best first. A set found that way that is not much worse than the camp's is an outpost. It
+    is left by the best exchange of two columns, and so is what that leads to, as long as the sets
+    get better; columns that have moved since the opening stay where they are.
 
     After some more searches in vain the expedition is over. The first one starts from a random set,
     or from nothing where the number is free, the others from the chain's set, with a few or many
@@ -122,9 +128,10 @@ class TabuScout:
         found, held = self._look(rng, base, similar, setting)
         if found.tobytes() not in self.seen:
             self.seen.add(found.tobytes())
-            camp = Camp(found, base.noise_variance, base.sites.copy(), base.rate, held=held)
+            camp = Camp(found, base.noise_variance, base.sites.copy(), base.rate, held)
             log_evidence = camp.log_evidence(*problem, present)
             if log_evidence > present:
+                camp.held = NOTHING
                 self.camp, self.failures = camp, 0
                 return True
             if log_evidence > bar:
@@ -135,25 +142,32 @@ class TabuScout:
 
     def _look(
         self, rng, base: Camp, similar: Likeness, setting: Setting
-    ) -> tuple[NDArray[np.int64], int | None]:
-        """Make one tabu search; return the set it found and the column it had to begin with."""
-        effects, held = base.perturbed_effects(rng, similar, setting), base.held
-        if base is self.camp:
-            held = base.openings.pop() if base.openings else None
-            if base.searches == 1:
-                effects = base.find_effects(similar, setting)
-                base.rank_openings(similar, setting, self.fixed_size)
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Make one tabu search; return the set it found and the columns to hold around that."""
+        found = base.state.copy()
+        effects, variance = base.find_effects(similar, setting), base.noise_variance
+        opening, exchanges, further = None, 1, 0
+        if base is self.camp and base.searches == 1:
+            base.rank_openings(similar, setting, self.fixed_size)
+        elif base is self.camp:
+            opening = base.openings.pop() if base.openings else None
+            if rng.random() < PERTURBED:
+                effects = base.perturbed_effects(rng, similar, setting)
+            variance *= rng.uniform(*VARIANCES)
+            longest = min(EXCHANGES_EACH * (1 + int(found.sum())), LONGEST_SEARCH)
+            exchanges, further = int(longest ** rng.random()), int(rng.integers(-1, 2))
         base.searches += 1
         odds = setting.log_prior_odds + effects
-        if held is not None:
-            odds[held] = -HELD if self.camp.state[held] else HELD
-        found = base.state.copy()
-        longest = min(EXCHANGES_EACH * (1 + int(found.sum())), LONGEST_SEARCH)
+        odds[base.held] = np.where(base.state[base.held] == 1, HELD, -HELD)
+        if opening is not None:
+            odds[opening] = -HELD if base.state[opening] else HELD
         search_sets(
-            *(rng, found, base.noise_variance, similar.problem, odds, int(longest ** rng.random())),
-            *(not self.fixed_size, int(rng.integers(-1, 2))),
+            *(rng, found, variance, similar.problem, odds, exchanges),
+            *(not self.fixed_size, further),
         )
-        return found, held
+        if base is self.camp:
+            return found, np.array([] if opening is None else [opening], dtype=np.int64)
+        return found, np.union1d(base.held, np.flatnonzero(found != base.state))
 
     def _return(self, chain: Chain, similar: Likeness, setting: Setting) -> None:
         """End an expedition."""

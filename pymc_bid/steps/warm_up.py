@@ -17,7 +17,7 @@ from pymc_bid.regression import Products
 from pymc_bid.steps.likeness import Likeness, likeness
 
 LARGEST_NUMBER_OF_FITS = 10
-OUT_OF_REACH = 20.0
+OUT_OF_REACH = 30.0
 """How much lower the log evidence of a state is than its rival's if it is of no interest."""
 NEGLIGIBLE = 0.02
 """What is left to gain in log evidence when fitting ends."""
