@@ -44,7 +44,8 @@ class Camp:
         conditions = [*similar.prior, similar.products.cross, setting.log_prior_odds]
         if not chain.noise_is_free:
             self.noise_variance = chain.typical_variance
-            conditions.append(chain.noise_variance.copy())
+            conditions.append(chain.noise_variance)
+        conditions = [_compact(condition) for condition in conditions]
         known = self.fit is not None and all(map(np.array_equal, self.conditions, conditions))
         if not known:
             self.fit = fit_state(
@@ -91,3 +92,8 @@ class Camp:
         )
         order = np.argsort(gains)
         self.openings = order[np.isfinite(gains[order])].tolist()
+
+
+def _compact(array: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return a copy, for a chain writes over its arrays, with repeated entries once."""
+    return array[tuple(slice(None if step else 1) for step in array.strides)].copy()
