@@ -127,13 +127,13 @@ def fit_state(
     log_variance = np.log(max(noise_variance, floor))
     entries = similar.products.rows.sum()
     evidence, before, distance, step = -np.inf, 0.0, 0.0, 0.0
-    for number in range(LARGEST_NUMBER_OF_FITS):
+    for _ in range(LARGEST_NUMBER_OF_FITS):
         variance = float(np.exp(log_variance))
         evidence, bounded, _ = bounded_fit(
             state, variance, similar.problem, odds, *sites, weights, log_masses
         )
         before, distance = distance, np.log(max(bounded, floor)) - log_variance
-        if number > 0 and 0 < step / (before - distance) < np.inf:
+        if step * (before - distance) > 0:
             rate = min(max(step / (before - distance), 1.0), LARGEST_RATE)
         # By half the distance to the end times the slope, which expectation-maximisation tells.
         remaining = 0.25 * entries * max(rate, USUAL_RATE) * distance**2
