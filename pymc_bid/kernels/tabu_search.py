@@ -129,12 +129,12 @@ def rank_openings(state, noise_variance, problem, log_prior_odds, size_is_free, 
     landscape = build_landscape(state, (moments, noise_variance, prior, own), log_prior_odds)
     movable = np.isfinite(log_prior_odds)
     members = np.flatnonzero(movable & (state == 1))
-    allowed = np.zeros(state.shape[0], np.bool_)
+    banned = np.zeros(state.shape[0], np.bool_)
     gains[:] = -np.inf
     for column in np.flatnonzero(movable):
         if state[column] == 0:
             entering = np.array([column])
-            gains[column] = best_exchange(landscape, members, entering, allowed, -np.inf)[2]
+            gains[column] = best_exchange(landscape, members, entering, banned, -np.inf)[2]
         if size_is_free:
             candidates = np.zeros(state.shape[0], np.bool_)
             candidates[column] = True

@@ -13,8 +13,6 @@ from pymc_bid.steps.warm_up import Chain, Fit, Setting, Sites, fit_state
 LARGEST_ERROR = 0.3
 """Random part of the effects of the bounds, in units of their spread."""
 
-NOTHING = np.empty(0, dtype=np.int64)
-
 
 @dataclass
 class Camp:
@@ -25,8 +23,8 @@ class Camp:
     sites: Sites
     rate: float = 1.0
     """See `pymc_bid.steps.warm_up.fit_state`, as for the two before."""
-    held: NDArray[np.int64] = field(default_factory=lambda: NOTHING)
-    """Columns that stay where they are in searches around this set."""
+    held: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    """Columns that stay where they are in searches around this set, if it is an outpost."""
     searches: int = 0
     """How often it was searched around."""
     fit: Fit | None = None

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pymc_bid.kernels.tabu_search import search_sets
-from pymc_bid.steps.camp import NOTHING, Camp
+from pymc_bid.steps.camp import Camp
 from pymc_bid.steps.likeness import Likeness
 from pymc_bid.steps.warm_up import OUT_OF_REACH, Chain, Setting, Sites, fit_state
 
@@ -128,14 +128,13 @@ class TabuScout:
         found, held = self._look(rng, base, similar, setting)
         if found.tobytes() not in self.seen:
             self.seen.add(found.tobytes())
-            camp = Camp(found, base.noise_variance, base.sites.copy(), base.rate, held)
+            camp = Camp(found, base.noise_variance, base.sites.copy(), base.rate)
             log_evidence = camp.log_evidence(*problem, present)
             if log_evidence > present:
-                camp.held = NOTHING
                 self.camp, self.failures = camp, 0
                 return True
             if log_evidence > bar:
-                self.outpost = camp
+                self.outpost, camp.held = camp, held
                 return False
         self.failures += 1
         return False
