@@ -15,7 +15,11 @@ from pymc_bid.kernels.compilation import part
 from pymc_bid.kernels.truncated_moments import truncated_moments
 
 REACH = 4.0
+"""How near to a bound a weight has a factor, in standard deviations."""
 TOLERANCE = 1e-2
+"""Largest change of a factor, in standard deviations of its weight, when sweeps end."""
+SMALLEST_CHANGE = 1e-3
+"""Below that a factor stays as it is: the changes of log evidences are of second order."""
 LARGEST_NUMBER_OF_SWEEPS = 20
 LARGEST_NUMBER_OF_ROUNDS = 6
 
@@ -82,7 +86,7 @@ def sweep_sites(members, size, lower, upper, precision, linear, mean, covariance
             abs(linear_change - precision_change * mean[index]) * deviation,
             abs(precision_change) * variance,
         ) / (1.0 + precision_change * variance)
-        if change > 1e-6:
+        if change > SMALLEST_CHANGE:
             log_integral += log_tilt(mean[index], variance, precision_change, linear_change)
             add_site(index, size, precision_change, linear_change, mean, covariance, row)
             precision[weight] = new_precision
