@@ -12,10 +12,10 @@ from pymc_bid.steps.warm_up import OUT_OF_REACH, Chain, Setting, Sites, fit_stat
 
 FIRST_SEARCHES = 5
 """Searches before the first draw."""
-ENOUGH_RETURNS = 4
+ENOUGH_RETURNS = 6
 """Expeditions that have to end at the best set before searches become rarer."""
-SHORT_INTERVAL, LONG_INTERVAL = 2, 10
-"""Iterations between two searches, before and after that."""
+INTERVAL = 10
+"""Iterations between two searches after that; before, there is one in every iteration."""
 MOST_FAILURES = 25
 """Searches in vain around a set before the scout starts anew."""
 EXCHANGES_EACH, LONGEST_SEARCH = 10, 500
@@ -49,9 +49,9 @@ class TabuScout:
     get better; columns that have moved since the opening stay where they are.
 
     After some more searches in vain the expedition is over. The first one starts from a random set,
-    or from nothing where the number is free, the others from the chain's set, with a few or many
-    columns exchanged at random: every other time, and always if an expedition has ended there
-    before. The chain moves to the scout's set when that has the higher evidence: at every turn of
+    or from nothing where the number is free, the others in turn from the chain's set once more,
+    for openings have many continuations, and from there with a few or many columns exchanged at
+    random. The chain moves to the scout's set when that has the higher evidence: at every turn of
     the first expedition, at the end of the others. When several expeditions have ended at the best
     set that is known, searches become rarer. This does not leave the posterior invariant and is
     over when tuning is.
@@ -67,10 +67,8 @@ class TabuScout:
     """A set that is not much worse than the camp's, to search around next."""
     seen: set[bytes] = field(default_factory=set)
     """Sets that were looked at since the last start, all of them worse than the camp's or it."""
-    ends: set[bytes] = field(default_factory=set)
-    """Sets that expeditions have ended at."""
     home: Camp | None = None
-    """The best of them."""
+    """The best set that an expedition has ended at."""
     returns: int = 0
     """How many expeditions have ended there."""
 
@@ -100,8 +98,7 @@ class TabuScout:
         """Return how many searches it is time for."""
         if self.iteration == 0:
             return FIRST_SEARCHES
-        interval = SHORT_INTERVAL if self.returns < ENOUGH_RETURNS else LONG_INTERVAL
-        return int(self.iteration % interval == 0)
+        return int(self.returns < ENOUGH_RETURNS or self.iteration % INTERVAL == 0)
 
     def _start(self, rng, chain: Chain, setting: Setting) -> None:
         """Start an expedition."""
@@ -109,7 +106,7 @@ class TabuScout:
         movable = rng.permutation(np.flatnonzero(np.isfinite(setting.log_prior_odds)))
         if self.expeditions == 0:
             state[movable] = rng.permutation(state[movable]) if self.fixed_size else 0
-        elif self.expeditions % 2 == 0 or state.tobytes() in self.ends:
+        elif self.expeditions % 2 == 0:
             # From the square root of their number to all of them: near and far.
             part = movable[: round(movable.size ** rng.uniform(0.5, 1.0))]
             state[part] = rng.permutation(state[part])
@@ -175,7 +172,6 @@ class TabuScout:
             self.returns += 1
         elif home is None or camp.log_evidence(*problem) > home.log_evidence(*problem):
             self.home, self.returns = camp, 1
-        self.ends.add(camp.state.tobytes())
         self.expeditions += 1
         self.camp = None
 

@@ -10,7 +10,7 @@ import pymc_bid as bid
 from pymc_bid.graph.own_columns import OwnColumns
 from pymc_bid.graph.values import WeightPrior
 from pymc_bid.regression import reduce_regression
-from pymc_bid.steps.tabu_scout import LONG_INTERVAL, SHORT_INTERVAL, TabuScout
+from pymc_bid.steps.tabu_scout import ENOUGH_RETURNS, INTERVAL, TabuScout
 from pymc_bid.steps.warm_up import Chain, Setting, Sites, fit_state
 from tests.reference.monte_carlo import assert_means_agree
 
@@ -113,7 +113,7 @@ def test_a_chain_is_led_to_the_best_sets(bound, fixed_size):
     assert np.ptp(list(values.values())) > 30
     for start in (min(values, key=values.get), (0, 1, 2, 3), (6, 7, 8, 9)):
         chain, scout = chain_at(start), TabuScout(fixed_size)
-        for _ in range(50 * SHORT_INTERVAL):
+        for _ in range(50):
             scout.advance(rng, chain, setting)
         found = values[tuple(np.flatnonzero(chain.state).tolist())]
         # Exact moves go to and fro between sets that are as close as that.
@@ -144,6 +144,26 @@ def test_the_noise_variance_of_a_crowded_set_is_found_from_afar():
         assert -0.1 < found - at[best] < 0.5
 
 
+def test_every_other_expedition_starts_from_the_set_of_the_chain(monkeypatch):
+    data = PLANTED.A.to_numpy()
+    products = reduce_regression(data, data).products
+    prior = WeightPrior.of((16, 16), 0.0, 1.0, -1.0, 1.0)
+    setting = Setting(products, True, prior, OwnColumns.none(16), np.zeros(16))
+    chain = Chain((np.arange(16) < 4).astype(np.int64), np.zeros((16, 16)), np.ones(16))
+    rng, scout, distances = np.random.default_rng(3), TabuScout(True), []
+    start = TabuScout._start
+
+    def observed(self, rng, chain, setting):
+        start(self, rng, chain, setting)
+        distances.append(np.abs(self.camp.state - chain.state).sum())
+
+    monkeypatch.setattr(TabuScout, "_start", observed)
+    while len(distances) < 12:
+        scout.advance(rng, chain, setting)
+    assert not any(distances[1::2])
+    assert sum(distances[::2]) > 0
+
+
 def test_searches_become_rarer_when_they_lead_to_the_same_set_again(monkeypatch):
     data = PLANTED.A.to_numpy()
     products = reduce_regression(data, data).products
@@ -159,9 +179,9 @@ def test_searches_become_rarer_when_they_lead_to_the_same_set_again(monkeypatch)
     numbers = []
     for _ in range(15):
         searched.clear()
-        for _ in range(4 * LONG_INTERVAL):
+        for _ in range(4 * INTERVAL):
             scout.advance(rng, chain, setting)
         numbers.append(len(searched))
-    assert numbers[0] > 4 * LONG_INTERVAL / SHORT_INTERVAL
+    assert numbers[0] > 4 * INTERVAL
     assert numbers[-1] == 4
-    assert scout.returns >= 4
+    assert scout.returns >= ENOUGH_RETURNS
