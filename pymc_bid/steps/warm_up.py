@@ -23,7 +23,8 @@ NEGLIGIBLE = 0.02
 """What is left to gain in log evidence when fitting ends."""
 USUAL_RATE, LARGEST_RATE = 4.0, 50.0
 """How many times as long as a step of expectation-maximisation the way to the end is."""
-LARGEST_LOG_VARIANCE = np.log(np.finfo(np.float64).max)
+LARGEST_LOG_VARIANCE = float(np.log(np.finfo(np.float64).max)) - 10.0
+"""With room for targets that are noisier than others."""
 
 
 @dataclass
@@ -124,7 +125,8 @@ def fit_state(
     # Columns that are forced in or out are so in every state.
     odds = np.where(np.isfinite(setting.log_prior_odds), setting.log_prior_odds, 0.0)
     weights, log_masses = chain.weights * similar.root, np.empty(chain.weights.shape[1])
-    log_variance = np.log(max(noise_variance, floor))
+    log_floor = float(np.log(floor))
+    log_variance = float(np.log(max(noise_variance, floor)))
     entries = similar.products.rows.sum()
     evidence, before, distance, step = -np.inf, 0.0, 0.0, 0.0
     for _ in range(LARGEST_NUMBER_OF_FITS):
@@ -132,7 +134,7 @@ def fit_state(
         evidence, bounded, _ = bounded_fit(
             state, variance, similar.problem, odds, *sites, weights, log_masses
         )
-        before, distance = distance, np.log(max(bounded, floor)) - log_variance
+        before, distance = distance, float(np.log(max(bounded, floor))) - log_variance
         if step * (before - distance) > 0:
             rate = min(max(step / (before - distance), 1.0), LARGEST_RATE)
         # By half the distance to the end times the slope, which expectation-maximisation tells.
@@ -140,6 +142,6 @@ def fit_state(
         is_out_of_reach = not evidence + remaining > rival - OUT_OF_REACH
         if is_out_of_reach or remaining < NEGLIGIBLE or not chain.noise_is_free:
             break
-        target = np.clip(log_variance + rate * distance, np.log(floor), LARGEST_LOG_VARIANCE)
+        target = min(max(log_variance + rate * distance, log_floor), LARGEST_LOG_VARIANCE)
         log_variance, step = target, target - log_variance
     return Fit(evidence, variance, rate, weights, log_masses)
