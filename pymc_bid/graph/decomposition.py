@@ -28,6 +28,7 @@ from pymc_bid.graph.values import (
     active_columns,
     as_view,
 )
+from pymc_bid.kernels.exact.hierarchy import likely_precision
 from pymc_bid.kernels.residual import any_cancelled
 from pymc_bid.regression import Regression, reduce_regression
 
@@ -142,6 +143,7 @@ class Decomposition:
         self._pool: NDArray[np.float64] | None = None
         self._regression: Regression | None = None
         self._fixed_prior: WeightPrior | None = None
+        self._proposal_prior: WeightPrior | None = None
         self._errors: _Errors | None = None
         self._everything = np.empty(0)
         self.regression()
@@ -254,6 +256,25 @@ class Decomposition:
         prior = WeightPrior.of(shape, mean, precision, *self._bounds(point))
         if self._location.fixed and self._bounds.fixed:
             self._fixed_prior = prior
+        return prior
+
+    def proposal_prior(self, point: Point) -> WeightPrior:
+        """Return a truncated normal prior of Y: its own, or the one most like its hierarchy."""
+        if self.hyperparameters is None:
+            return self.weight_prior(point)
+        shape = self.regression().shape
+        if self._proposal_prior is not None and self._proposal_prior.mean.shape == shape:
+            return self._proposal_prior
+        bounds = [as_view(value, shape) for value in self._bounds(point)]
+        hyperprior = self.hyperprior(point)
+        arrays = [*hyperprior, *bounds]
+        if all(array.strides == (0, 0) for array in arrays):
+            precision = likely_precision(*(array[0, 0] for array in arrays))
+        else:
+            precision = np.vectorize(likely_precision)(*arrays)
+        prior = WeightPrior.of(shape, hyperprior[0], precision, *bounds)
+        if self._hyperprior.fixed and self._bounds.fixed:
+            self._proposal_prior = prior
         return prior
 
     def hyperprior(self, point: Point) -> tuple[NDArray[np.float64], ...]:

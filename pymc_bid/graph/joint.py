@@ -106,11 +106,19 @@ class Joint:
 
     def weight_prior(self, point: Point) -> WeightPrior:
         """Return the parameters of the prior of the weights at a point."""
-        priors = [part.weight_prior(point) for part in self.parts]
-        if len(priors) == 1:
-            return priors[0]
-        fields = [_together(field) for field in zip(*priors, strict=True)]
-        return WeightPrior.of(fields[0].shape, *fields)
+        return _side_by_side_priors([part.weight_prior(point) for part in self.parts])
+
+    def proposal_prior(self, point: Point) -> WeightPrior:
+        """Return the truncated normal prior that weights are proposed with, see the parts."""
+        return _side_by_side_priors([part.proposal_prior(point) for part in self.parts])
+
+    def hyperpriors(self, point: Point) -> list[tuple]:
+        """Return each part with a hierarchical prior, what stands for it, it, and its targets."""
+        return [
+            (part, part.proposal_prior(point), part.hyperprior(point), columns)
+            for part, columns in zip(self.parts, self._columns(), strict=True)
+            if part.hyperparameters is not None
+        ]
 
     def own_columns(self, point: Point) -> OwnColumns:
         """Return the own densities of the columns at a point."""
@@ -152,6 +160,13 @@ class Joint:
 def _together(arrays: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
     """Put the targets of all parts side by side."""
     return arrays[0] if len(arrays) == 1 else np.concatenate(arrays, axis=-1)
+
+
+def _side_by_side_priors(priors: list[WeightPrior]) -> WeightPrior:
+    if len(priors) == 1:
+        return priors[0]
+    fields = [_together(field) for field in zip(*priors, strict=True)]
+    return WeightPrior.of(fields[0].shape, *fields)
 
 
 def _side_by_side(parts: list[Products]) -> Products:

@@ -13,36 +13,21 @@ from scipy.special import expit
 
 from pymc_bid.distributions.state_vector import SubsetRV
 from pymc_bid.graph.roles import distribution_name, require_only_child
-from pymc_bid.graph.values import active_columns
-from pymc_bid.kernels.collapsed_flip import collapsed_flips
-from pymc_bid.kernels.informed_moves import informed_moves
+from pymc_bid.graph.values import Point, active_columns
 from pymc_bid.kernels.paper import flip_sweep, swap_once
 from pymc_bid.kernels.residual import residual_cross_products
-from pymc_bid.steps.annealing_scout import AnnealingScout
+from pymc_bid.kernels.types import Marginal
 from pymc_bid.steps.base import DecompositionStep
-from pymc_bid.steps.likeness import likeness
+from pymc_bid.steps.exchange import ChainState, Conditional
+from pymc_bid.steps.ladder import Ladder
+from pymc_bid.steps.marginal import MarginalBuilder
 from pymc_bid.steps.moves import make_moves
-from pymc_bid.steps.noise import can_draw_noise, sample_noise
-from pymc_bid.steps.tabu_scout import TabuScout
-from pymc_bid.steps.warm_up import Chain, Setting
+from pymc_bid.steps.noise import can_draw_noise
 
 SCHEMES = ("collapsed", "paper")
-
-# How many other chosen columns give way when one goes in or out; drawn anew for each move. A few
-# let a move through where many would meet a bound, many ("all", in practice) where they would not.
-COMPANIONS = np.array([0, 1, 3, 32, 32, 32])
-# How far the closed form without bounds is trusted where it proposes which columns to exchange.
-POWERS = np.array([0.0, 0.5, 1.0, 1.0])
-# Exchanges of a step where the number of columns is fixed.
-SWAPS = 20
-# The number of columns and the noise variance determine each other: flips and exchanges come in
-# rounds, with draws of the noise variance in between.
-ROUNDS = 4
-# Columns whose log odds without bounds are below are not visited a second time in a sweep, and with
-# the identity neither are those above: a visit to a column that is in is dear there.
-HOPELESS, SURE = -20.0, 20.0
-# Sweeps where the odds of a column depend on the others and have to be found for each visit.
-ROUNDS_ONE_BY_ONE = 2
+REFRESH = 10
+"""Iterations of tuning between two looks at what the closed form takes from the rest of the model,
+where that is sampled too."""
 
 
 @dataclass_state
@@ -51,7 +36,8 @@ class StateStepState(StepMethodState):
 
     tune: bool
     started: bool
-    scout: AnnealingScout | TabuScout
+    ladder: Ladder
+    frozen: Marginal | None
 
 
 class StateStep(DecompositionStep):
@@ -62,11 +48,12 @@ class StateStep(DecompositionStep):
     vars : random variable
         The state vector.
     scheme : {"collapsed", "paper"}
-        "collapsed": the weights of the columns that move are integrated out and drawn anew.
+        "collapsed": sets of columns come from a ladder of replicas that move on the closed form
+        without weights and without their bounds, and an exact exchange gives them weights.
         "paper": the update of the paper, which leaves the weights alone and hardly ever moves.
     warm_up : bool
-        Let a scout search for better states while tuning, see `pymc_bid.steps.warm_up`; only with
-        the collapsed scheme.
+        Whether there is a ladder of temperatures; without one, a single replica moves beside the
+        chain. Only with the collapsed scheme.
     moves : sequence of functions
         Moves of your own, made after those of the scheme, see `pymc_bid.steps.moves.Move`.
     """
@@ -81,7 +68,8 @@ class StateStep(DecompositionStep):
         if scheme not in SCHEMES:
             raise ValueError(f"scheme must be one of {SCHEMES}, got {scheme!r}.")
         super().__init__(vars, model=model, **arguments)
-        state, prior = self.decomposition.roles.state, self.decomposition.joint.state_prior
+        joint = self.decomposition.joint
+        state, prior = self.decomposition.roles.state, joint.state_prior
         linear, further = prior.linear, prior.further
         if scheme == "paper" and (not linear or (self.fixed_size and further)):
             raise ValueError(
@@ -94,17 +82,15 @@ class StateStep(DecompositionStep):
                 "others even before the data."
             )
         self.moves = tuple(moves)
-        # Where a draw of each entry by itself, or a search, may lead out of the prior, neither is.
+        # Where a draw of each entry by itself may lead out of the prior, none is made.
         self.started = not (linear and _starts_together(state, modelcontext(model)))
         self.scheme = scheme
-        self.draws_noise = all(
-            can_draw_noise(part, modelcontext(model)) for part in self.decomposition.joint.parts
+        self.noise_is_free = all(
+            can_draw_noise(part, modelcontext(model)) for part in joint.parts
         )
-        self.warm_up = warm_up and scheme == "collapsed" and linear
-        has_identity = any(part.roles.own is not None for part in self.decomposition.joint.parts)
-        self.scout: AnnealingScout | TabuScout = (
-            AnnealingScout(self.fixed_size) if has_identity else TabuScout(self.fixed_size)
-        )
+        self._builder = MarginalBuilder(joint, self.noise_is_free)
+        self.ladder = Ladder(self.fixed_size, self._builder.one_variance, warm_up)
+        self.frozen: Marginal | None = None
 
     @classmethod
     def claimed(cls, decomposition, model):
@@ -139,53 +125,93 @@ class StateStep(DecompositionStep):
     def step(self, point):
         """Update the state vector once."""
         joint = self.decomposition.joint
-        products = joint.products()
-        log_prior_odds = joint.log_prior_odds(point)
-        own = joint.own_columns(point)
-        chain = Chain(
-            np.array(joint.state.read(point)),
-            joint.weights(point),
-            joint.noise_variance(point),
-            joint.noise_is_free,
-        )
         if self.tune and not self.started:
-            chain.state = _started(self.rng, chain.state, log_prior_odds)
+            state = joint.state.read(point)
+            point = joint.state.write(_started(self.rng, state, joint.log_prior_odds(point)), point)
         self.started = True
         counts = dict.fromkeys(self.statistics, 0)
-        waiting = False
-        if self.tune and self.warm_up:
-            setting = Setting(
-                products, joint.shared, joint.weight_prior(point), own, log_prior_odds
-            )
-            moved = self.scout.advance(self.rng, chain, setting)
-            waiting = self.scout.chain_waits
-            if moved and chain.noise_is_free:
-                point = joint.write_noise(chain.noise_variance, point)
-        if not waiting:
-            residual_cross = residual_cross_products(
-                active_columns(chain.state), chain.weights, products
-            )
-            prior = joint.weight_prior(point)
-            arrays = (chain.state, chain.weights, residual_cross, products, chain.noise_variance)
-            arrays = (*arrays, prior, own, log_prior_odds)
-            if self.scheme == "paper":
-                counts |= self.paper(*arrays)
-            elif joint.state_prior.linear:
-                collapsed, point = self.collapsed(*arrays, point=point)
-                counts |= collapsed
-            else:
-                counts |= self.one_by_one(*arrays, point=point)
-            if self.moves:
-                counts |= _counts(
-                    moves=make_moves(self.moves, self.rng, *arrays, fixed_size=self.fixed_size)
-                )
-            if self.scheme == "collapsed" or self.moves:
-                point = joint.write_weights(chain.weights, point)
-            joint.offer_errors(chain.state, chain.weights, residual_cross)
-        point = joint.state.write(chain.state, point)
+        if self.scheme == "paper":
+            update, point = self._paper(point)
+        else:
+            update, point = self._collapsed(point)
+        counts |= update
+        if self.moves:
+            update, point = self._own_moves(point)
+            counts |= update
+        state = joint.state.read(point)
         # Integrated out above, so they have to be drawn before anyone looks at them.
-        point = joint.draw_own_variances(self.rng, chain.state, point)
-        return point, self.report(**(counts | {"K": int(chain.state.sum())}))
+        point = joint.draw_own_variances(self.rng, state, point)
+        return point, self.report(**(counts | {"K": int(state.sum())}))
+
+    def _collapsed(self, point: Point) -> tuple[dict[str, int], Point]:
+        """Advance the ladder and offer the chain an exchange with its first replica."""
+        conditional = Conditional(
+            self.decomposition.joint, self._builder, self.noise_is_free, point
+        )
+        chain = conditional.chain()
+        marginal = self._marginal(conditional, point, chain.state)
+        ladder = self.ladder
+        trips = ladder.advance(self.rng, marginal)
+        replicas = ladder.replicas
+        proposed = ChainState(
+            replicas.states[0].copy(),
+            chain.weights.copy(),
+            replicas.log_variances[:1].copy()
+            if self._builder.one_variance
+            else np.empty(chain.log_variances.size),
+        )
+        # The order matters: noise variances have to be there before weights can be drawn.
+        log_ratio = -conditional.log_surrogate(self.rng, True, proposed, marginal)
+        log_ratio += conditional.log_density(self.rng, True, proposed)
+        log_ratio += conditional.log_surrogate(self.rng, False, chain, marginal)
+        log_ratio -= conditional.log_density(self.rng, False, chain)
+        accepted = self.rng.standard_exponential() > -log_ratio
+        if accepted:
+            replicas.states[0] = chain.state
+            replicas.log_variances[0] = chain.log_variances[0]
+            replicas.fresh[0], ladder.chain_is_fresh = ladder.chain_is_fresh, replicas.fresh[0]
+            point = conditional.write(self.rng, chain, proposed)
+        counts = _counts(exchanges=(1, accepted)) | {"round_trips": trips}
+        if not self.decomposition.joint.state_prior.linear:
+            flips, point = self._local(point)
+            counts |= flips
+        return counts, point
+
+    def _marginal(self, conditional: Conditional, point: Point, state) -> Marginal:
+        """Return the closed form, which follows the model while tuning and is frozen then."""
+        ladder = self.ladder
+        changed = self.tune and ladder.replicas is not None and ladder.adapt(self.frozen)
+        if self.frozen is None or (self.tune and (changed or self.rng.integers(REFRESH) == 0)):
+            self.frozen = self._builder.build(
+                *(point, conditional.log_odds, conditional.noise_variance),
+                *(conditional.prior, conditional.own),
+            )
+        if ladder.replicas is None:
+            ladder.start(self.rng, self.frozen, state)
+        return self.frozen
+
+    def _own_moves(self, point: Point) -> tuple[dict[str, int], Point]:
+        joint = self.decomposition.joint
+        arrays = self._arrays(point)
+        tried = make_moves(self.moves, self.rng, *arrays, fixed_size=self.fixed_size)
+        point = joint.write_weights(arrays[1], joint.state.write(arrays[0], point))
+        return _counts(moves=tried), point
+
+    def _arrays(self, point: Point) -> tuple:
+        """Return what the paper's updates and a user's moves are given."""
+        joint = self.decomposition.joint
+        state, weights = np.array(joint.state.read(point)), joint.weights(point)
+        products = joint.products()
+        cross = residual_cross_products(active_columns(state), weights, products)
+        return (
+            *(state, weights, cross, products, joint.noise_variance(point)),
+            *(joint.weight_prior(point), joint.own_columns(point), joint.log_prior_odds(point)),
+        )
+
+    def _paper(self, point: Point) -> tuple[dict[str, int], Point]:
+        arrays = self._arrays(point)
+        counts = self.paper(*arrays)
+        return counts, self.decomposition.joint.state.write(arrays[0], point)
 
 
 class FlipStep(StateStep):
@@ -208,10 +234,11 @@ class FlipStep(StateStep):
     fixed_size = False
     statistics: ClassVar = {
         "K": np.int64,
+        "round_trips": np.int64,
+        "exchanges_tried": np.int64,
+        "exchanges_accepted": np.int64,
         "flips_tried": np.int64,
         "flips_accepted": np.int64,
-        "swaps_tried": np.int64,
-        "swaps_accepted": np.int64,
         "moves_tried": np.int64,
         "moves_accepted": np.int64,
     }
@@ -219,50 +246,30 @@ class FlipStep(StateStep):
     def paper(self, *arrays):
         """One sweep of flips with the weights standing still."""
         *arrays, _, own, log_prior_odds = arrays
-        return _counts(flips=flip_sweep(self.rng, *arrays, own, log_prior_odds), swaps=(0, 0))
+        return _counts(flips=flip_sweep(self.rng, *arrays, own, log_prior_odds))
 
-    def collapsed(self, *arrays, point):
-        """One sweep of collapsed flips; rounds of more for the columns in doubt, swaps, and σ²."""
-        joint = self.decomposition.joint
-        state, weights, residual_cross, products, noise_variance, prior, own, odds = arrays
-        limits = (HOPELESS, SURE if own.has_identity else np.inf)
-        # With more columns a flip is more often in vain, and an exchange is dearer.
-        visits = min(max(odds.size // 100, 1), 3)
-        exchanges = min(max(500 // odds.size, 2), 5)
-        flips = np.array(collapsed_flips(self.rng, *arrays, COMPANIONS, np.arange(odds.size)))
-        swaps = np.zeros(2, dtype=np.int64)
-        for _ in range(ROUNDS):
-            similar = likeness(products, noise_variance, prior, own).model
-            flipped, swapped = informed_moves(
-                *(self.rng, *arrays, COMPANIONS, similar, limits, visits, POWERS, exchanges)
-            )
-            flips += flipped
-            swaps += swapped
-            if self.draws_noise:
-                # Copies, for these go on changing.
-                joint.offer_errors(state.copy(), weights.copy(), residual_cross)
-                for part, weights_of_part, variance in joint.apart(weights, noise_variance):
-                    variance[:] = sample_noise(self.rng, part, state, weights_of_part, point)
-        if self.draws_noise:
-            point = joint.write_noise(noise_variance, point)
-        return _counts(flips=flips, swaps=swaps), point
+    def _local(self, point: Point) -> tuple[dict[str, int], Point]:
+        """Offer every column to go in or out, with weights drawn anew for all.
 
-    def one_by_one(self, state, *arrays, point):
-        """Sweeps of collapsed flips, each with the odds that the other columns leave it."""
-        *arrays, log_prior_odds = arrays
-        log_further = self.decomposition.joint.state_prior.log_further
-        present = log_further(state, point)
-        flips = np.zeros(2, dtype=np.int64)
-        for column in np.tile(np.arange(state.size), ROUNDS_ONE_BY_ONE):
-            before, flipped = state[column], state.copy()
-            flipped[column] = 1 - before
-            changed = log_further(flipped, point)
-            odds = log_prior_odds.copy()
-            odds[column] += changed - present if before == 0 else present - changed
-            flips += collapsed_flips(self.rng, state, *arrays, odds, COMPANIONS, np.array([column]))
-            if state[column] != before:
-                present = changed
-        return _counts(flips=flips, swaps=(0, 0))
+        Where the prior of r is not one of independent columns the ladder does not know it, and
+        exchanges may be rare.
+        """
+        conditional = Conditional(
+            self.decomposition.joint, self._builder, self.noise_is_free, point
+        )
+        before = chain = conditional.chain()
+        present = conditional.log_density(self.rng, False, chain)
+        accepted = 0
+        for column in range(chain.state.size):
+            proposed = ChainState(chain.state.copy(), chain.weights.copy(), chain.log_variances)
+            proposed.state[column] = 1 - proposed.state[column]
+            found = conditional.log_density(self.rng, True, proposed)
+            if self.rng.standard_exponential() > present - found:
+                chain, present = proposed, found
+                accepted += 1
+        if accepted:
+            point = conditional.write(self.rng, before, chain)
+        return _counts(flips=(chain.state.size, accepted)), point
 
 
 class SwapStep(StateStep):
@@ -283,6 +290,9 @@ class SwapStep(StateStep):
     fixed_size = True
     statistics: ClassVar = {
         "K": np.int64,
+        "round_trips": np.int64,
+        "exchanges_tried": np.int64,
+        "exchanges_accepted": np.int64,
         "swaps_tried": np.int64,
         "swaps_accepted": np.int64,
         "moves_tried": np.int64,
@@ -293,16 +303,6 @@ class SwapStep(StateStep):
         """Try one exchange with the weights standing still."""
         *arrays, _, own, _ = arrays
         return _counts(swaps=swap_once(self.rng, *arrays, own))
-
-    def collapsed(self, *arrays, point):
-        """Try collapsed exchanges."""
-        *_, products, noise_variance, prior, own, _ = arrays
-        similar = likeness(products, noise_variance, prior, own).model
-        limits = (HOPELESS, np.inf)
-        _, swaps = informed_moves(
-            *(self.rng, *arrays, COMPANIONS, similar, limits, 0, POWERS, SWAPS)
-        )
-        return _counts(swaps=swaps), point
 
 
 def _starts_together(state: Variable, model: Model) -> bool:

@@ -27,11 +27,11 @@ EVERY = list(product(SCHEMES, MODELS, SIZES, BOUNDS, POOLS))
 # Each pair of values of two factors occurs at least once; the last three with both schemes.
 PAIRWISE = [
     ("gbt", None, BOUNDS[0], False),
-    ("gbtn", None, BOUNDS[1], True),
-    ("gbt", 2, BOUNDS[0], "identity"),
     ("gbt", 2, BOUNDS[1], True),
-    ("gbtn", 2, BOUNDS[0], False),
     ("gbtn", None, BOUNDS[1], "identity"),
+    ("gbtn", 2, BOUNDS[1], False),
+    ("gbtn", None, BOUNDS[0], True),
+    ("gbt", 2, BOUNDS[0], "identity"),
 ]
 SOME = [("collapsed", *case) for case in PAIRWISE] + [("paper", *case) for case in PAIRWISE[3:]]
 

@@ -12,7 +12,7 @@ factor, which makes the cost of a target a matter of a few dozen weights, not of
 import math
 
 from pymc_bid.kernels.compilation import part
-from pymc_bid.kernels.truncated_moments import truncated_moments
+from pymc_bid.kernels.marginal.truncated_moments import truncated_moments
 
 REACH = 4.0
 """How near to a bound a weight has a factor, in standard deviations."""

@@ -1,0 +1,143 @@
+r"""What an exchange with the ladder is decided by: the weight of a chain's state.
+
+The chain is at :math:`(r, σ², Y)`, a replica at :math:`r'` (and :math:`σ²'`), distributed by the
+closed form :math:`\tildeπ` without bounds. The proposal is to take :math:`r'`, with :math:`σ²'` and
+weights :math:`Y' \sim q(· \mid r', σ²')` that are drawn within the bounds, and to leave :math:`r`
+to the replica. It is accepted with probability
+
+.. math:: \min\bigl(1, w(r', σ²', Y') / w(r, σ², Y)\bigr), \qquad
+    w = \frac{p(A, r, σ², Y)}{\tildeπ(r, σ²)\, q(Y \mid r, σ²)} ,
+
+which is exact for any fixed :math:`\tildeπ` and any :math:`q` that looks at :math:`(r, σ²)` alone.
+Here is the part of :math:`w` that knows the weights.
+"""
+
+import math
+
+import numpy as np
+
+from pymc_bid.kernels.compilation import part
+from pymc_bid.kernels.exact.ghk import (
+    eliminate,
+    find_sites,
+    log_joint,
+    log_proposal,
+    make_workspace,
+    write_precision,
+    write_target,
+)
+from pymc_bid.kernels.marginal.evidence import interpolated_targets
+from pymc_bid.kernels.random_numbers import generator_at, random_kernel
+from pymc_bid.kernels.truncated_normal import draw_truncated_normal, log_interval_mass
+
+
+@part()
+def log_prior_constant(prior, row, target):
+    """Return the log density of a weight's prior at its mean, but for 2π, and that of 0."""
+    mean, precision = prior.mean[row, target], prior.precision[row, target]
+    log_mass = log_interval_mass(
+        mean, precision, prior.lower[row, target], prior.upper[row, target]
+    )
+    return 0.5 * (math.log(precision) - precision * mean * mean) - log_mass
+
+
+@random_kernel
+def weigh_weights(stream, drawing, state, weights, noise_variance, products, prior, own_targets):
+    r"""Return :math:`\sum_l \log [p(a_l \mid y_l, σ_l²)\, p(y_l) / q(y_l)]`.
+
+    Over the interpolated targets, but for -½ log 2π an entry.
+
+    Parameters
+    ----------
+    stream : numpy.random.Generator
+        See `pymc_bid.kernels.random_numbers.random_kernel`.
+    drawing : bool
+        Whether to draw weights from q, or to take those that are there.
+    state : int array (N,)
+    weights : array (N, L)
+        Rows of chosen columns, in interpolated targets, are written if drawing.
+    noise_variance : array (L,)
+    products : Products
+    prior : WeightPrior
+    own_targets : int array (N, D)
+        The targets that each column is, in a model with the identity.
+    """
+    rng = generator_at(stream)
+    members = np.flatnonzero(state)
+    number = members.size
+    interpolated = interpolated_targets(state, own_targets, weights.shape[1])
+    work = make_workspace(members)
+    values, least, constants = np.empty(number), np.empty(number), np.empty(number)
+    # Where nothing tells the targets apart, their precision matrix is the same.
+    alike = prior.precision.strides[1] == 0
+    prior_is_shared = (
+        alike
+        and prior.mean.strides[1] == 0
+        and prior.lower.strides[1] == 0
+        and prior.upper.strides[1] == 0
+    )
+    last, has_constants = -1, False
+    total = 0.0
+    for target in range(weights.shape[1]):
+        if interpolated[target] == 0.0:
+            continue
+        variance, pattern = noise_variance[target], products.pattern[target]
+        same = (
+            alike
+            and last >= 0
+            and products.pattern[last] == pattern
+            and noise_variance[last] == variance
+        )
+        if not same:
+            write_precision(work, products.grams[pattern], variance, prior.precision, target)
+        if not (has_constants and prior_is_shared):
+            for k in range(number):
+                least[k] = prior.precision[members[k], target]
+                constants[k] = log_prior_constant(prior, members[k], target)
+            has_constants = True
+        last = target
+        bounded = write_target(work, products.cross, variance, prior, target)
+        find_sites(work, bounded)
+        eliminate(work)
+        for k in range(number):
+            values[k] = weights[members[k], target]
+        log_q = log_proposal(rng, drawing, work, least, values)
+        if drawing:
+            for k in range(number):
+                weights[members[k], target] = values[k]
+        total += constants.sum() + log_joint(work, values) - log_q
+        total -= 0.5 * products.rows[target] * math.log(variance)
+        total -= 0.5 * products.squares[target] / variance
+    return total
+
+
+@random_kernel
+def draw_unused_weights(stream, before, after, weights, prior, own_targets):
+    """Draw the weights that a change of the state has left without a likelihood from the prior.
+
+    Parameters
+    ----------
+    stream : numpy.random.Generator
+    before, after : int arrays (N,)
+        The states.
+    weights : array (N, L)
+        Changed in place.
+    prior : WeightPrior
+    own_targets : int array (N, D)
+    """
+    rng = generator_at(stream)
+    rows, targets = weights.shape
+    used_before = interpolated_targets(before, own_targets, targets)
+    used_after = interpolated_targets(after, own_targets, targets)
+    for row in range(rows):
+        for target in range(targets):
+            was_used = before[row] == 1 and used_before[target] != 0.0
+            is_used = after[row] == 1 and used_after[target] != 0.0
+            if was_used and not is_used:
+                weights[row, target] = draw_truncated_normal(
+                    rng,
+                    prior.mean[row, target],
+                    prior.precision[row, target],
+                    prior.lower[row, target],
+                    prior.upper[row, target],
+                )

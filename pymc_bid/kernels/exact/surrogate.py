@@ -1,0 +1,60 @@
+"""The closed form at a state of the chain, and noise variances drawn from it."""
+
+import math
+
+import numpy as np
+
+from pymc_bid.kernels.compilation import kernel
+from pymc_bid.kernels.marginal.evidence import density_of, noise_densities
+from pymc_bid.kernels.marginal.noise import (
+    MOST_POINTS,
+    draw_from_table,
+    log_noise_density,
+    log_table_density,
+    tabulate_noise,
+)
+from pymc_bid.kernels.random_numbers import generator_at, random_kernel
+
+
+@kernel()
+def log_marginal_at(state, log_variance, marginal):
+    """Return log p(A, x | r) of a marginal model with one group, x = log σ² its noise variance."""
+    densities = noise_densities(state, marginal)
+    return densities[5] + log_noise_density(log_variance, density_of(0, densities))
+
+
+@random_kernel
+def propose_noise(stream, drawing, state, log_variances, marginal):
+    """Return the log density of log noise variances under a proposal given a state.
+
+    Close to their posterior without bounds, one table for each group.
+
+    Parameters
+    ----------
+    stream : numpy.random.Generator
+    drawing : bool
+        Whether to draw them, or to take those that are there.
+    state : int array (N,)
+    log_variances : array (S,)
+        Changed in place if drawing.
+    marginal : Marginal
+    """
+    rng = generator_at(stream)
+    densities = noise_densities(state, marginal)
+    grid = np.empty(MOST_POINTS)
+    total = 0.0
+    for group in range(log_variances.size):
+        density = density_of(group, densities)
+        if density.targets > 0.0:
+            table = tabulate_noise(density, grid)
+            if drawing:
+                log_variances[group] = draw_from_table(rng, table)
+            total += log_table_density(log_variances[group], table)
+        else:
+            if drawing:
+                drawn = density.scale / rng.standard_gamma(density.shape)
+                log_variances[group] = math.log(min(max(drawn, 1e-300), 1e300))
+            x = log_variances[group]
+            total += density.shape * (math.log(density.scale) - x)
+            total -= density.scale * math.exp(-x) + math.lgamma(density.shape)
+    return total

@@ -1,0 +1,1 @@
+"""Replicas of the state vector at several temperatures, moved on the closed form alone."""

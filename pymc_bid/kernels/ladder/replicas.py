@@ -1,0 +1,143 @@
+r"""Replicas over sets of columns, and their exchanges with each other.
+
+Replica :math:`i` is at the power :math:`β_i` of a path from a reference to the marginal model,
+
+.. math:: \log π_β(r, x) = (1 - β) \log p_0(r, x) + β \log [p(r)\, p(A, x \mid r)] ,
+
+:math:`1 = β_1 > … > β_T = 0`, with :math:`x = \log σ²` where the noise is common and nothing but
+:math:`r` where it is integrated out. The reference :math:`p_0` has independent columns, all with
+the same probability, or is uniform over the sets of the given size; the replica at :math:`β = 0`
+is drawn from it anew each time, so that whatever comes down the ladder is a fresh start.
+
+Neighbours exchange in even and odd pairs in turn, which is not reversible and makes round trips of
+order :math:`T` instead of :math:`T²` (Syed, Bouchard-Côté, Deligiannidis, Doucet 2022).
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pymc_bid.kernels.compilation import part
+
+
+class Replicas(NamedTuple):
+    """The states of a ladder, changed in place."""
+
+    states: NDArray[np.int64]
+    """(T, N)."""
+    log_variances: NDArray[np.float64]
+    """x of each replica, where the noise is not integrated out, (T,)."""
+    fresh: NDArray[np.int64]
+    """1 for a state that came from the reference and was not at β = 1 since, (T,)."""
+    powers: NDArray[np.float64]
+    """β, descending, (T,)."""
+    rejections: NDArray[np.float64]
+    """Sum of the probabilities that an exchange of i and i + 1 was rejected, (T,)."""
+    visits: NDArray[np.int64]
+    """How often they were offered one, (T,)."""
+
+
+class Reference(NamedTuple):
+    """The distribution at β = 0."""
+
+    log_odds: float
+    """Of each column."""
+    shape: float
+    """Of the inverse gamma distribution of the noise variance."""
+    scale: float
+    fixed_size: bool
+    """Whether sets have a given number of columns."""
+
+
+@part()
+def is_forced(column, marginal):
+    """Whether the prior forces a column in or out."""
+    return math.isinf(marginal.log_odds[column])
+
+
+@part()
+def tempered_odds(column, power, marginal, reference):
+    """Return the log odds of a column, the data left out, at a power."""
+    return (1.0 - power) * reference.log_odds + power * marginal.log_odds[column]
+
+
+@part()
+def log_priors(state, marginal, reference):
+    """Return log p(r) and log p0(r) of a state, each up to a constant."""
+    log_prior, log_reference = 0.0, 0.0
+    for column in range(state.size):
+        if state[column] == 1 and not is_forced(column, marginal):
+            log_prior += marginal.log_odds[column]
+            log_reference += reference.log_odds
+    return log_prior, log_reference
+
+
+@part()
+def draw_reference_state(rng, state, marginal, reference):
+    """Draw a set from the reference, in place."""
+    size = state.size
+    if not reference.fixed_size:
+        probability = 1.0 / (1.0 + math.exp(-reference.log_odds))
+        for column in range(size):
+            if is_forced(column, marginal):
+                state[column] = 1 if marginal.log_odds[column] > 0.0 else 0
+            else:
+                state[column] = 1 if rng.random() < probability else 0
+        return
+    missing = 0
+    for column in range(size):
+        missing += state[column]
+    for column in range(size):
+        state[column] = 1 if (size - column) * rng.random() < missing else 0
+        missing -= state[column]
+
+
+@part()
+def movable_members(state, marginal, members):
+    """Write the chosen columns that are not forced into `members`; return how many."""
+    number = 0
+    for column in range(state.size):
+        if state[column] == 1 and not is_forced(column, marginal):
+            members[number] = column
+            number += 1
+    return number
+
+
+@part()
+def exchange_neighbours(rng, parity, log_acceptances, proposed, replicas):
+    """Exchange replicas i and i + 1 for every i of a parity; return the round trips ended.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+    parity : int
+    log_acceptances : array (T,)
+        Log of the acceptance ratio of each of these exchanges.
+    proposed : array (T,)
+        The log noise variance that each replica has after its exchange.
+    replicas : Replicas
+        Changed in place.
+    """
+    states, number = replicas.states, replicas.powers.size
+    for first in range(parity, number - 1, 2):
+        second = first + 1
+        log_ratio = log_acceptances[first]
+        replicas.rejections[first] += -math.expm1(min(log_ratio, 0.0))
+        replicas.visits[first] += 1
+        if rng.standard_exponential() > -log_ratio:
+            for column in range(states.shape[1]):
+                kept = states[first, column]
+                states[first, column] = states[second, column]
+                states[second, column] = kept
+            replicas.log_variances[first] = proposed[first]
+            replicas.log_variances[second] = proposed[second]
+            label = replicas.fresh[first]
+            replicas.fresh[first] = replicas.fresh[second]
+            replicas.fresh[second] = label
+    if number > 1:
+        replicas.fresh[number - 1] = 1
+    trips = replicas.fresh[0]
+    replicas.fresh[0] = 0
+    return trips

@@ -1,0 +1,1 @@
+"""Closed forms: the weights integrated out, their bounds left out or approximated."""

@@ -1,0 +1,153 @@
+r"""The evidence of a set of columns, weights integrated out and bounds left out.
+
+With the chosen columns :math:`J`, :math:`G_{JJ} = V \operatorname{diag}(d) V^\top` and
+:math:`e_l = V^\top (B_J^\top a_l - G_{JJ} μ_l)`, in units in which each weight has prior precision 1,
+
+.. math:: \log p(a_l \mid J, σ²) = -\tfrac12 \Bigl[ M_l \log 2πσ² + \sum_k \log(1 + d_k/σ²)
+    + \frac{1}{σ²} \Bigl(|a_l - B_J μ_l|² - \sum_k \frac{e_{kl}²}{σ² + d_k}\Bigr) \Bigr]
+    - \sum_k \log P⁰_{kl}
+
+where :math:`P⁰` is the mass of the weight's prior within its bounds. The noise variance is one more
+integral, in one dimension, for each group of targets that share it. With the identity the chosen
+columns are no targets and add their own log densities. Terms :math:`\log 2π` are left out
+throughout: there is one for each observed entry, whatever the set.
+"""
+
+import math
+
+import numpy as np
+
+from pymc_bid.kernels.compilation import kernel, part
+from pymc_bid.kernels.marginal.noise import log_noise_density, log_noise_integral
+from pymc_bid.kernels.types import NoiseDensity
+
+
+@part()
+def interpolated_targets(state, own_targets, number):
+    """Return 1.0 for each target that is interpolated, 0.0 for each with a density of its own."""
+    interpolated = np.ones(number)
+    for column in range(state.size):
+        if state[column] == 1:
+            for target in own_targets[column]:
+                interpolated[target] = 0.0
+    return interpolated
+
+
+@part()
+def spectrum(members, marginal):
+    """Return d of each part, (P, K), e, (K, L), and |a_l - B_J μ_l|², (L,)."""
+    number, targets = members.size, marginal.squares.size
+    residual = np.empty((number, targets))
+    squares = marginal.squares.copy()
+    has_mean = marginal.mean.shape[0] > 0
+    for first in range(number):
+        row = members[first]
+        for target in range(targets):
+            value = marginal.cross[row, target]
+            if has_mean:
+                gram = marginal.grams[marginal.part[target]]
+                for second in range(number):
+                    value -= (
+                        marginal.share[target]
+                        * gram[row, members[second]]
+                        * marginal.mean[members[second], target]
+                    )
+                squares[target] -= marginal.mean[row, target] * (
+                    marginal.cross[row, target] + value
+                )
+            residual[first, target] = value
+    parts = marginal.grams.shape[0]
+    eigenvalues = np.empty((parts, number))
+    projections = np.zeros((number, targets))
+    if number == 0:
+        return eigenvalues, projections, squares
+    start = 0
+    for index in range(parts):
+        end = start
+        while end < targets and marginal.part[end] == index:
+            end += 1
+        gram = np.empty((number, number))
+        for first in range(number):
+            for second in range(number):
+                gram[first, second] = marginal.grams[index, members[first], members[second]]
+        values, vectors = np.linalg.eigh(gram)
+        for k in range(number):
+            # Rounding takes zeros below zero.
+            eigenvalues[index, k] = max(values[k], 0.0)
+            for first in range(number):
+                factor = vectors[first, k]
+                for target in range(start, end):
+                    projections[k, target] += factor * residual[first, target]
+        start = end
+    return eigenvalues, projections, squares
+
+
+@part()
+def noise_densities(state, marginal):
+    r"""Return what the noise variance of each group is drawn from, and what is left beside it.
+
+    Returns
+    -------
+    shape, scale, targets : arrays (S,)
+        See `NoiseDensity`; those of a group without targets are the prior's.
+    eigenvalues, projections : arrays (S, K)
+    rest : float
+        The log evidence less the log integrals (or densities) of the groups, odds left out.
+    """
+    members = np.flatnonzero(state)
+    number = members.size
+    eigenvalues, projections, squares = spectrum(members, marginal)
+    groups = marginal.shape.size
+    interpolated = interpolated_targets(state, marginal.own_targets, squares.size)
+    shape, scale = marginal.shape.copy(), marginal.scale.copy()
+    targets = np.zeros(groups)
+    group_eigenvalues = np.zeros((groups, number))
+    group_projections = np.zeros((groups, number))
+    rest = 0.0
+    for row in members:
+        rest += marginal.own_log_densities[row]
+    for target in range(squares.size):
+        if interpolated[target] == 0.0:
+            continue
+        group = marginal.group[target]
+        shape[group] += 0.5 * marginal.rows[target]
+        scale[group] += 0.5 * squares[target]
+        targets[group] += 1.0
+        for k in range(number):
+            rest += marginal.log_constants[members[k], target]
+            value = projections[k, target]
+            group_projections[group, k] += value * value
+            group_eigenvalues[group, k] = (
+                marginal.share[target] * eigenvalues[marginal.part[target], k]
+            )
+    for group in range(groups):
+        if math.isnan(marginal.held[group]):
+            rest += marginal.shape[group] * math.log(marginal.scale[group])
+            rest -= math.lgamma(marginal.shape[group])
+    return shape, scale, targets, group_eigenvalues, group_projections, rest
+
+
+@part()
+def density_of(group, densities):
+    """Return the density of the noise variance of one group."""
+    shape, scale, targets, eigenvalues, projections, _ = densities
+    return NoiseDensity(
+        shape[group], scale[group], targets[group], eigenvalues[group], projections[group]
+    )
+
+
+@kernel()
+def log_evidence(state, marginal):
+    """Return log p(A | J), every noise variance integrated out that is not held."""
+    densities = noise_densities(state, marginal)
+    total = densities[5]
+    for group in range(marginal.shape.size):
+        density = density_of(group, densities)
+        if not math.isnan(marginal.held[group]):
+            total += log_noise_density(math.log(marginal.held[group]), density)
+        elif density.targets > 0.0:
+            total += log_noise_integral(density)
+        else:
+            # The integral over the prior alone.
+            total += math.lgamma(density.shape) - density.shape * math.log(density.scale)
+    return total

@@ -1,0 +1,223 @@
+r"""The noise variance of a set of columns: its density, the integral over it, and draws from it.
+
+Everything is in :math:`x = \log σ²`, where the density (`NoiseDensity`) is smooth and as narrow as
+:math:`\sqrt{2 / (M n)}`: its mode is found first, and the trapezoidal rule around it converges
+faster than any power of the step. A table of the density on such a grid, log-linear in between, is
+also a proposal that can be drawn from and whose density is known.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pymc_bid.kernels.compilation import part
+
+# Between two points of the rule, in standard deviations: for a normal density the error is
+# 2 exp(-2π² / step²), 1e-9 for a step of 1; densities of few rows are skewed and need less.
+STEP = 0.75
+# Between two points of a table: log-linear pieces miss a normal density by step² / 8, 0.8 %.
+TABLE_STEP = 0.25
+# How far below its largest value the log density is left out: 1e-9 of the mass.
+DROP = 21.0
+MOST_POINTS = 400
+_LARGEST_PRODUCT = 1e200
+
+
+class NoiseTable(NamedTuple):
+    """A proposal for x: log-linear between the points of a grid, exponential beyond them."""
+
+    values: NDArray[np.float64]
+    """Log density, not normalised, at the points."""
+    first: float
+    step: float
+    rising: float
+    """Rate of the tail before the first point."""
+    falling: float
+    """Rate of the tail behind the last one."""
+    highest: float
+    log_mass: float
+    """Log of the integral of all this."""
+
+
+@part()
+def log_noise_density(x, density):
+    """Return the log density at x, see `NoiseDensity`."""
+    variance = math.exp(x)
+    fitted = 0.0
+    log_determinant = 0.0
+    product = 1.0
+    for k in range(density.eigenvalues.size):
+        total = variance + density.eigenvalues[k]
+        fitted += density.projections[k] / total
+        # One logarithm for many factors.
+        product *= total / variance
+        if product > _LARGEST_PRODUCT:
+            log_determinant += math.log(product)
+            product = 1.0
+    log_determinant += math.log(product)
+    return (
+        -density.shape * x
+        - (density.scale - 0.5 * fitted) / variance
+        - 0.5 * density.targets * log_determinant
+    )
+
+
+@part()
+def noise_derivatives(x, density):
+    """Return the first two derivatives of the log density at x."""
+    variance = math.exp(x)
+    fitted, square, cube, ratio, product = 0.0, 0.0, 0.0, 0.0, 0.0
+    for k in range(density.eigenvalues.size):
+        inverse = 1.0 / (variance + density.eigenvalues[k])
+        term = density.projections[k] * inverse
+        fitted += term
+        square += term * inverse
+        cube += term * inverse * inverse
+        share = density.eigenvalues[k] * inverse
+        ratio += share
+        product += share * variance * inverse
+    residual = (density.scale - 0.5 * fitted) / variance
+    first = -density.shape + residual + 0.5 * density.targets * ratio - 0.5 * square
+    second = -residual + 0.5 * square - 0.5 * density.targets * product + variance * cube
+    return first, second
+
+
+@part()
+def find_mode(density):
+    """Return the mode of the log noise variance and the standard deviation there.
+
+    A coarse grid over all that can be, for there may be two modes, then Newton's method.
+    """
+    least = density.scale
+    for k in range(density.eigenvalues.size):
+        if density.eigenvalues[k] > 0.0:
+            least -= 0.5 * density.projections[k] / density.eigenvalues[k]
+    # What rounding leaves of a perfect fit has no logarithm.
+    least = max(least, 1e-12 * density.scale)
+    lowest = math.log(least / density.shape)
+    free = density.shape - 0.5 * density.targets * density.eigenvalues.size
+    highest = math.log(density.scale / max(free, 0.1 * density.shape))
+    points = 2 + int(highest - lowest)
+    width = (highest - lowest) / (points - 1)
+    mode, best = lowest, -np.inf
+    for i in range(points):
+        value = log_noise_density(lowest + i * width, density)
+        if value > best:
+            mode, best = lowest + i * width, value
+    deviation = 1.0
+    for _ in range(30):
+        first, second = noise_derivatives(mode, density)
+        if second < 0.0:
+            deviation = 1.0 / math.sqrt(-second)
+            change = -first / second
+        else:
+            change = math.copysign(1.0, first)
+        mode += min(max(change, -1.0), 1.0)
+        if abs(change) < 0.01 * deviation:
+            break
+    return mode, deviation
+
+
+@part()
+def log_noise_integral(density):
+    """Return the log of the integral of the density over x."""
+    mode, deviation = find_mode(density)
+    highest = log_noise_density(mode, density)
+    step = STEP * deviation
+    total = 1.0
+    for direction in (-1.0, 1.0):
+        for i in range(1, MOST_POINTS):
+            value = log_noise_density(mode + direction * i * step, density) - highest
+            total += math.exp(value)
+            if value < -DROP:
+                break
+    return highest + math.log(total * step)
+
+
+@part()
+def tabulate_noise(density, values):
+    """Write the log density on a grid into `values`, and return a proposal made of it."""
+    mode, deviation = find_mode(density)
+    highest = log_noise_density(mode, density)
+    step = TABLE_STEP * deviation
+    below = 1
+    while below < MOST_POINTS // 2 - 1:
+        if log_noise_density(mode - below * step, density) < highest - DROP:
+            break
+        below += 1
+    first = mode - below * step
+    size = 0
+    while size < values.size:
+        values[size] = log_noise_density(first + size * step, density)
+        size += 1
+        if size > below + 1 and values[size - 1] < highest - DROP:
+            break
+    rising = max((values[1] - values[0]) / step, 1e-3 / step)
+    falling = max((values[size - 2] - values[size - 1]) / step, 1e-3 / step)
+    total = math.exp(values[0] - highest) / rising
+    total += math.exp(values[size - 1] - highest) / falling
+    for i in range(size - 1):
+        total += math.exp(log_piece_mass(values[i], values[i + 1], step) - highest)
+    return NoiseTable(
+        values[:size], first, step, rising, falling, highest, highest + math.log(total)
+    )
+
+
+@part()
+def log_piece_mass(left, right, step):
+    """Return the log mass of a log-linear piece between two log densities."""
+    slope = abs(right - left)
+    if slope < 1e-6:
+        return 0.5 * (left + right) + math.log(step)
+    return max(left, right) + math.log(-math.expm1(-slope) / slope * step)
+
+
+@part()
+def draw_from_table(rng, table):
+    """Draw x from the proposal."""
+    values, step = table.values, table.step
+    total = math.exp(table.log_mass - table.highest)
+    remaining = rng.random() * total
+    mass = math.exp(values[0] - table.highest) / table.rising
+    if remaining < mass:
+        return table.first - rng.standard_exponential() / table.rising
+    remaining -= mass
+    for i in range(values.size - 1):
+        mass = math.exp(log_piece_mass(values[i], values[i + 1], step) - table.highest)
+        if remaining < mass:
+            slope = values[i + 1] - values[i]
+            share = remaining / mass
+            if abs(slope) > 1e-6:
+                share = math.log1p(share * math.expm1(slope)) / slope
+            return table.first + (i + share) * step
+        remaining -= mass
+    last = table.first + (values.size - 1) * step
+    return last + rng.standard_exponential() / table.falling
+
+
+@part()
+def log_table_density(x, table):
+    """Return the log density of the proposal at x, normalised."""
+    values = table.values
+    place = (x - table.first) / table.step
+    if place < 0.0:
+        log_density = values[0] + table.rising * (x - table.first)
+    elif place >= values.size - 1:
+        last = table.first + (values.size - 1) * table.step
+        log_density = values[values.size - 1] - table.falling * (x - last)
+    else:
+        i = int(place)
+        log_density = values[i] + (place - i) * (values[i + 1] - values[i])
+    return log_density - table.log_mass
+
+
+@part()
+def redraw_noise(rng, x, density, values):
+    """Draw x by a proposal that does not look at the present one, or keep that."""
+    table = tabulate_noise(density, values)
+    proposed = draw_from_table(rng, table)
+    log_ratio = log_noise_density(proposed, density) - log_table_density(proposed, table)
+    log_ratio -= log_noise_density(x, density) - log_table_density(x, table)
+    return proposed if rng.standard_exponential() > -log_ratio else x

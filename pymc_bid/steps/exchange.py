@@ -1,0 +1,128 @@
+"""The exchange of a chain with the first replica of its ladder."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pymc_bid.graph.joint import Joint
+from pymc_bid.graph.own_columns import OwnColumns
+from pymc_bid.graph.values import Point, WeightPrior
+from pymc_bid.kernels.exact.exchange import draw_unused_weights, weigh_weights
+from pymc_bid.kernels.exact.hierarchy import draw_hyperparameters, log_hierarchical_ratio
+from pymc_bid.kernels.exact.surrogate import log_marginal_at, propose_noise
+from pymc_bid.kernels.marginal.evidence import log_evidence
+from pymc_bid.kernels.types import Marginal
+from pymc_bid.steps.marginal import MarginalBuilder
+
+
+class ChainState(NamedTuple):
+    """Where a chain is."""
+
+    state: NDArray[np.int64]
+    """r, (N,)."""
+    weights: NDArray[np.float64]
+    """Y, (N, L)."""
+    log_variances: NDArray[np.float64]
+    """log σ² of each noise variance, (S,)."""
+
+
+class Conditional:
+    """The distribution of (r, σ², Y) given everything else that is in the point.
+
+    With the hyperparameters of GBTN integrated out: a truncated normal prior stands for the
+    hierarchy where weights are proposed, and the ratio of the two densities corrects for it.
+    """
+
+    def __init__(
+        self, joint: Joint, builder: MarginalBuilder, noise_is_free: bool, point: Point
+    ):
+        self._joint = joint
+        self._builder = builder
+        self._noise_is_free = noise_is_free
+        self._point = point
+        self.products = joint.products()
+        self.prior: WeightPrior = joint.proposal_prior(point)
+        self.own: OwnColumns = joint.own_columns(point)
+        self.log_odds: NDArray[np.float64] = joint.log_prior_odds(point)
+        self.noise_variance = joint.noise_variance(point)
+        self._hyperpriors = joint.hyperpriors(point)
+        self._group = builder.groups()
+        self._noise_prior = builder.noise_prior(point) if noise_is_free else None
+
+    def chain(self) -> ChainState:
+        """Return where the chain is."""
+        first = np.unique(self._group, return_index=True)[1]
+        return ChainState(
+            np.array(self._joint.state.read(self._point)),
+            self._joint.weights(self._point),
+            np.log(self.noise_variance[first]),
+        )
+
+    def variance_of_targets(self, log_variances: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return σ² of each target, (L,)."""
+        return np.exp(log_variances)[self._group] if self._noise_is_free else self.noise_variance
+
+    def log_density(self, rng, drawing: bool, chain: ChainState) -> float:
+        """Return log [p(A, r, σ², Y) / q(Y | r, σ²)], with weights drawn from q if asked for."""
+        state, weights, log_variances = chain
+        forced = np.isinf(self.log_odds)
+        if np.any((state == 1)[forced] != (self.log_odds > 0)[forced]):
+            return -np.inf
+        chosen = (state == 1) & ~forced
+        total = self.log_odds[chosen].sum() + self.own.log_densities[state == 1].sum()
+        if not self._joint.state_prior.linear:
+            total += self._joint.state_prior.log_further(state, self._point)
+        variance = self.variance_of_targets(log_variances)
+        total += weigh_weights(
+            rng, drawing, state, weights, variance, self.products, self.prior, self.own.targets
+        )
+        if self._noise_prior is not None:
+            shape, scale = self._noise_prior
+            total -= (shape * log_variances + scale * np.exp(-log_variances)).sum()
+        interpolated = self._interpolated(state)
+        for part, prior, hyperprior, targets in self._hyperpriors:
+            total += log_hierarchical_ratio(
+                state, weights[:, targets], prior, hyperprior, interpolated[targets]
+            )
+        return float(total)
+
+    def _interpolated(self, state: NDArray[np.int64]) -> NDArray[np.float64]:
+        interpolated = np.ones(self.products.squares.size)
+        interpolated[self.own.targets[state == 1].ravel()] = 0.0
+        return interpolated
+
+    def log_surrogate(self, rng, drawing: bool, chain: ChainState, marginal: Marginal) -> float:
+        """Return log π̃ at a state, with its noise variances, drawn if asked for."""
+        state, _, log_variances = chain
+        finite = np.isfinite(marginal.log_odds)
+        total = marginal.log_odds[(state == 1) & finite].sum()
+        if self._builder.one_variance:
+            held = np.log(marginal.held[0])
+            x = log_variances[0] if self._noise_is_free else held
+            return float(total + log_marginal_at(state, x, marginal))
+        total += log_evidence(state, marginal)
+        if self._noise_is_free:
+            total += propose_noise(rng, drawing, state, log_variances, marginal)
+        return float(total)
+
+    def write(self, rng, before: ChainState, after: ChainState) -> Point:
+        """Return a new point at another state of the chain; weights left unused are drawn anew."""
+        point, joint = self._point, self._joint
+        if self._noise_is_free:
+            point = joint.write_noise(self.variance_of_targets(after.log_variances), point)
+        own_targets = self.own.targets
+        draw_unused_weights(rng, before.state, after.state, after.weights, self.prior, own_targets)
+        was, is_now = self._interpolated(before.state), self._interpolated(after.state)
+        for part, prior, hyperprior, targets in self._hyperpriors:
+            mean_precision = np.array(part.hyperparameters.read(point), order="C")
+            were_used = np.outer(before.state == 1, was[targets] == 1.0)
+            weights = np.ascontiguousarray(after.weights[:, targets])
+            draw_hyperparameters(
+                *(rng, after.state, weights, mean_precision, hyperprior, prior),
+                *(is_now[targets], were_used),
+            )
+            after.weights[:, targets] = weights
+            point = part.hyperparameters.write(mean_precision, point)
+        point = joint.write_weights(after.weights, point)
+        return joint.state.write(after.state, point)

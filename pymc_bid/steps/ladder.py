@@ -1,0 +1,132 @@
+"""A ladder of replicas over sets of columns, and how its temperatures are found while tuning."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pymc_bid.kernels.ladder.common_noise import advance_common
+from pymc_bid.kernels.ladder.integrated_noise import advance_integrated
+from pymc_bid.kernels.ladder.replicas import Reference, Replicas
+from pymc_bid.kernels.types import Marginal
+
+FIRST_WINDOW = 25
+"""Iterations before temperatures are placed anew for the first time; then twice as many each."""
+FEWEST_RUNGS, MOST_RUNGS = 3, 32
+FIRST_SIZE = 10.0
+"""Most columns that sets from the reference have on average before anything is known."""
+SWAPS = 2
+"""Columns that each replica exchanges in an iteration where their number is free."""
+MOST_SWAPS = 10
+"""And where it is fixed: every chosen one, up to this number."""
+
+
+class Ladder:
+    """Replicas of a state vector at powers from 1 to 0, all in one process.
+
+    Parameters
+    ----------
+    fixed_size : bool
+        Whether sets have a given number of columns.
+    one_variance : bool
+        Whether the marginal model has one Gram matrix and one noise variance.
+    tempered : bool
+        Whether there are powers below 1.
+
+    Attributes
+    ----------
+    replicas : Replicas or None
+        None before the first iteration.
+    chain_is_fresh : int
+        What `Replicas.fresh` is for the replicas, for the state of the chain.
+    """
+
+    def __init__(self, fixed_size: bool, one_variance: bool, tempered: bool):
+        self.fixed_size, self.one_variance, self.tempered = fixed_size, one_variance, tempered
+        self.replicas: Replicas | None = None
+        self.chain_is_fresh = 0
+        self._reference = Reference(0.0, 1.0, 1.0, fixed_size)
+        self._iteration, self._window = 0, FIRST_WINDOW
+        self._left = FIRST_WINDOW
+        self._sizes = np.zeros(2)
+
+    def start(self, rng: np.random.Generator, marginal: Marginal, state: NDArray[np.int64]) -> None:
+        """Place replicas, drawn from the reference; sets of a given size have that of `state`."""
+        entries = marginal.rows.sum()
+        finite = np.isfinite(marginal.log_odds)
+        usual = 1 / (1 + np.exp(-marginal.log_odds[finite]))
+        self._set_reference(marginal, min(usual.sum(), FIRST_SIZE), finite.sum())
+        if self.tempered:
+            # Down to where all data together weigh as much as two entries.
+            halvings = int(np.ceil(np.log2(max(entries, 4.0) / 2)))
+            powers = np.append(0.5 ** np.arange(min(halvings, MOST_RUNGS - 2) + 1), 0.0)
+        else:
+            powers = np.ones(1)
+        variance = marginal.held[0] if np.isfinite(marginal.held[0]) else self._reference.scale
+        states = np.tile(state, (powers.size, 1))
+        if self.fixed_size:
+            states = rng.permuted(states, axis=1)
+        else:
+            share = 1 / (1 + np.exp(-self._reference.log_odds))
+            drawn = rng.random(states.shape) < share
+            states[:] = np.where(finite, drawn, marginal.log_odds > 0)
+        self._place(powers, states, np.full(powers.size, np.log(variance)))
+
+    def _set_reference(self, marginal: Marginal, size: float, candidates: int) -> None:
+        # Never more than half of the columns: that would favour what the ladder is to get out of.
+        share = min((size + 0.5) / (candidates + 1.0), 0.5)
+        square = marginal.squares.sum() / max(marginal.rows.sum(), 1.0)
+        scale = max(square, np.finfo(np.float64).tiny)
+        self._reference = Reference(
+            float(np.log(share / (1 - share))), 1.0, float(scale), self.fixed_size
+        )
+
+    def _place(self, powers, states, log_variances) -> None:
+        number = powers.size
+        self.replicas = Replicas(
+            np.ascontiguousarray(states),
+            np.array(log_variances),
+            np.zeros(number, dtype=np.int64),
+            powers,
+            np.zeros(number),
+            np.zeros(number, dtype=np.int64),
+        )
+
+    def advance(self, rng: np.random.Generator, marginal: Marginal) -> int:
+        """Move every replica and let neighbours exchange; return the round trips ended."""
+        replicas = self.replicas
+        size = int(replicas.states[0].sum())
+        if not self.one_variance:
+            advance, swaps = advance_integrated, marginal.log_odds.size
+        else:
+            advance, swaps = advance_common, min(size, MOST_SWAPS) if self.fixed_size else SWAPS
+        # Each parity twice: the chain exchanges with the first replica in every iteration, and if
+        # that met its neighbour in every other one, the same of the two would never do so.
+        parity = self._iteration // 2 % 2
+        trips = advance(rng, parity, swaps, replicas, marginal, self._reference)
+        self._iteration += 1
+        self._sizes += (replicas.states[0].sum(), 1.0)
+        return int(trips)
+
+    def adapt(self, marginal: Marginal) -> bool:
+        """While tuning: place powers so that all neighbours exchange equally often.
+
+        The rejection rates add up along the ladder to a barrier Λ that hardly depends on where the
+        powers are; 2Λ + 1 of them, at equal parts of it, make the most round trips for their cost
+        (Syed et al. 2022). Returns whether anything changed, at the end of a window.
+        """
+        self._left -= 1
+        if self._left > 0 or not self.tempered:
+            return False
+        replicas = self.replicas
+        self._window *= 2
+        self._left = self._window
+        rates = replicas.rejections[:-1] / np.maximum(replicas.visits[:-1], 1)
+        barrier = np.append(0.0, np.cumsum(rates + 1e-6))
+        number = int(np.clip(np.ceil(2 * barrier[-1]) + 1, FEWEST_RUNGS, MOST_RUNGS))
+        powers = np.interp(np.linspace(0, barrier[-1], number), barrier, replicas.powers)
+        powers[0], powers[-1] = 1.0, 0.0
+        nearest = np.abs(powers[:, None] - replicas.powers).argmin(axis=1)
+        finite = np.isfinite(marginal.log_odds).sum()
+        self._set_reference(marginal, self._sizes[0] / self._sizes[1], finite)
+        self._sizes[:] = 0.0
+        self._place(powers, replicas.states[nearest], replicas.log_variances[nearest])
+        return True
