@@ -106,6 +106,19 @@ class Conditional:
             total += propose_noise(rng, drawing, state, log_variances, marginal)
         return float(total)
 
+    def propose(self, rng, ladder, chain: ChainState, marginal: Marginal) -> ChainState | None:
+        """Return the state of the first replica with weights, or None if that is not accepted."""
+        replicas = ladder.replicas
+        log_variances = np.empty(chain.log_variances.size)
+        log_variances[0] = replicas.log_variances[0]
+        proposed = ChainState(replicas.states[0].copy(), chain.weights.copy(), log_variances)
+        # The order matters: noise variances have to be there before weights can be drawn.
+        log_ratio = -self.log_surrogate(rng, True, proposed, marginal)
+        log_ratio += self.log_density(rng, True, proposed)
+        log_ratio += self.log_surrogate(rng, False, chain, marginal)
+        log_ratio -= self.log_density(rng, False, chain)
+        return proposed if rng.standard_exponential() > -log_ratio else None
+
     def write(self, rng, before: ChainState, after: ChainState) -> Point:
         """Return a new point at another state of the chain; weights left unused are drawn anew."""
         point, joint = self._point, self._joint

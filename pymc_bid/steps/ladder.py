@@ -37,12 +37,15 @@ class Ladder:
         None before the first iteration.
     chain_is_fresh : int
         What `Replicas.fresh` is for the replicas, for the state of the chain.
+    is_new : bool
+        Whether nothing that is known of the replicas is valid any more.
     """
 
     def __init__(self, fixed_size: bool, one_variance: bool, tempered: bool):
         self.fixed_size, self.one_variance, self.tempered = fixed_size, one_variance, tempered
         self.replicas: Replicas | None = None
         self.chain_is_fresh = 0
+        self.is_new = True
         self._reference = Reference(0.0, 1.0, 1.0, fixed_size)
         self._iteration, self._window = 0, FIRST_WINDOW
         self._left = FIRST_WINDOW
@@ -80,15 +83,21 @@ class Ladder:
         )
 
     def _place(self, powers, states, log_variances) -> None:
-        number = powers.size
+        number, size = states.shape
         self.replicas = Replicas(
-            np.ascontiguousarray(states),
-            np.array(log_variances),
-            np.zeros(number, dtype=np.int64),
-            powers,
-            np.zeros(number),
-            np.zeros(number, dtype=np.int64),
+            states=np.ascontiguousarray(states),
+            log_variances=np.array(log_variances),
+            fresh=np.zeros(number, dtype=np.int64),
+            powers=powers,
+            known=np.zeros(number, dtype=np.int64),
+            log_weights=np.zeros(number),
+            numbers=np.zeros((number, 5)),
+            eigenvalues=np.zeros((number, size)),
+            projections=np.zeros((number, size)),
+            rejections=np.zeros(number),
+            visits=np.zeros(number, dtype=np.int64),
         )
+        self.is_new = True
 
     def advance(self, rng: np.random.Generator, marginal: Marginal) -> int:
         """Move every replica and let neighbours exchange; return the round trips ended."""
@@ -98,13 +107,26 @@ class Ladder:
             advance, swaps = advance_integrated, marginal.log_odds.size
         else:
             advance, swaps = advance_common, min(size, MOST_SWAPS) if self.fixed_size else SWAPS
-        # Each parity twice: the chain exchanges with the first replica in every iteration, and if
-        # that met its neighbour in every other one, the same of the two would never do so.
-        parity = self._iteration // 2 % 2
-        trips = advance(rng, parity, swaps, replicas, marginal, self._reference)
+        trips = advance(
+            rng, self._iteration, self.is_new, swaps, replicas, marginal, self._reference
+        )
+        self.is_new = False
         self._iteration += 1
         self._sizes += (replicas.states[0].sum(), 1.0)
         return int(trips)
+
+    @property
+    def offers_exchange(self) -> bool:
+        """Whether it is the chain's turn, after an iteration with odd pairs."""
+        return self._iteration % 2 == 0
+
+    def exchange(self, state: NDArray[np.int64], log_variances: NDArray[np.float64]) -> None:
+        """Leave the state of the chain to the first replica."""
+        replicas = self.replicas
+        replicas.states[0] = state
+        replicas.log_variances[0] = log_variances[0]
+        replicas.known[0] = 0
+        replicas.fresh[0], self.chain_is_fresh = self.chain_is_fresh, replicas.fresh[0]
 
     def adapt(self, marginal: Marginal) -> bool:
         """While tuning: place powers so that all neighbours exchange equally often.

@@ -144,50 +144,36 @@ class StateStep(DecompositionStep):
         return point, self.report(**(counts | {"K": int(state.sum())}))
 
     def _collapsed(self, point: Point) -> tuple[dict[str, int], Point]:
-        """Advance the ladder and offer the chain an exchange with its first replica."""
-        conditional = Conditional(
-            self.decomposition.joint, self._builder, self.noise_is_free, point
-        )
-        chain = conditional.chain()
-        marginal = self._marginal(conditional, point, chain.state)
-        ladder = self.ladder
-        trips = ladder.advance(self.rng, marginal)
-        replicas = ladder.replicas
-        proposed = ChainState(
-            replicas.states[0].copy(),
-            chain.weights.copy(),
-            replicas.log_variances[:1].copy()
-            if self._builder.one_variance
-            else np.empty(chain.log_variances.size),
-        )
-        # The order matters: noise variances have to be there before weights can be drawn.
-        log_ratio = -conditional.log_surrogate(self.rng, True, proposed, marginal)
-        log_ratio += conditional.log_density(self.rng, True, proposed)
-        log_ratio += conditional.log_surrogate(self.rng, False, chain, marginal)
-        log_ratio -= conditional.log_density(self.rng, False, chain)
-        accepted = self.rng.standard_exponential() > -log_ratio
-        if accepted:
-            replicas.states[0] = chain.state
-            replicas.log_variances[0] = chain.log_variances[0]
-            replicas.fresh[0], ladder.chain_is_fresh = ladder.chain_is_fresh, replicas.fresh[0]
-            point = conditional.write(self.rng, chain, proposed)
-        counts = _counts(exchanges=(1, accepted)) | {"round_trips": trips}
-        if not self.decomposition.joint.state_prior.linear:
+        """Advance the ladder and, every other time, offer the chain an exchange with it."""
+        ladder, joint = self.ladder, self.decomposition.joint
+        marginal = self._marginal(point)
+        counts = {"round_trips": ladder.advance(self.rng, marginal)}
+        if ladder.offers_exchange:
+            conditional = Conditional(joint, self._builder, self.noise_is_free, point)
+            chain = conditional.chain()
+            proposed = conditional.propose(self.rng, ladder, chain, marginal)
+            counts |= _counts(exchanges=(1, proposed is not None))
+            if proposed is not None:
+                ladder.exchange(chain.state, chain.log_variances)
+                point = conditional.write(self.rng, chain, proposed)
+        if not joint.state_prior.linear:
             flips, point = self._local(point)
             counts |= flips
         return counts, point
 
-    def _marginal(self, conditional: Conditional, point: Point, state) -> Marginal:
+    def _marginal(self, point: Point) -> Marginal:
         """Return the closed form, which follows the model while tuning and is frozen then."""
         ladder = self.ladder
         changed = self.tune and ladder.replicas is not None and ladder.adapt(self.frozen)
         if self.frozen is None or (self.tune and (changed or self.rng.integers(REFRESH) == 0)):
+            joint = self.decomposition.joint
             self.frozen = self._builder.build(
-                *(point, conditional.log_odds, conditional.noise_variance),
-                *(conditional.prior, conditional.own),
+                *(point, joint.log_prior_odds(point), joint.noise_variance(point)),
+                *(joint.proposal_prior(point), joint.own_columns(point)),
             )
+            ladder.is_new = True
         if ladder.replicas is None:
-            ladder.start(self.rng, self.frozen, state)
+            ladder.start(self.rng, self.frozen, self.decomposition.joint.state.read(point))
         return self.frozen
 
     def _own_moves(self, point: Point) -> tuple[dict[str, int], Point]:

@@ -19,6 +19,7 @@ import numpy as np
 from pymc_bid.kernels.compilation import part
 from pymc_bid.kernels.exact.ghk import (
     eliminate,
+    find_order,
     find_sites,
     log_joint,
     log_proposal,
@@ -97,7 +98,7 @@ def weigh_weights(stream, drawing, state, weights, noise_variance, products, pri
             has_constants = True
         last = target
         bounded = write_target(work, products.cross, variance, prior, target)
-        find_sites(work, bounded)
+        find_sites(work, find_order(work, bounded))
         eliminate(work)
         for k in range(number):
             values[k] = weights[members[k], target]

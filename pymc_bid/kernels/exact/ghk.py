@@ -13,8 +13,10 @@ still to come as part of the density it looks ahead, and
 
 .. math:: w(y) = p(a \mid y)\, p(y) / q(y)
 
-hardly varies. The factors follow from :math:`(J, σ²)` and the data alone, so that :math:`q` does
-too, and the mean of :math:`w` over :math:`q` is the evidence with the bounds.
+hardly varies. The weights whose bounds take most are drawn first: one that is drawn last, or has no
+bound nearby, needs no looking ahead. Factors and order follow from :math:`(J, σ²)` and the data
+alone, so that :math:`q` does too, and the mean of :math:`w` over :math:`q` is the evidence with the
+bounds.
 """
 
 import math
@@ -24,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pymc_bid.kernels.compilation import part
-from pymc_bid.kernels.marginal.propagation import propagate_target
+from pymc_bid.kernels.marginal.propagation import is_near_bound, propagate_target
 from pymc_bid.kernels.truncated_normal import draw_truncated_normal, log_interval_mass
 
 
@@ -37,8 +39,12 @@ class Workspace(NamedTuple):
     """Λ, (K, K)."""
     covariance: NDArray[np.float64]
     """Its inverse, (K, K)."""
+    order: NDArray[np.int64]
+    """The weights in the order in which they are integrated out, drawn from the last on, (K,)."""
+    log_masses: NDArray[np.float64]
+    """Log of the mass that each weight by itself has within its bounds, (K,)."""
     reduced: NDArray[np.float64]
-    """Λ with factors, columns eliminated from the first on, (K, K)."""
+    """Λ with factors, in that order, weights integrated out from the first on, (K, K)."""
     linear: NDArray[np.float64]
     """h, (K,)."""
     reduced_linear: NDArray[np.float64]
@@ -68,6 +74,8 @@ def make_workspace(members):
         members,
         np.empty((number, number)),
         np.empty((number, number)),
+        np.empty(number, np.int64),
+        np.empty(number),
         np.empty((number, number)),
         np.empty(number),
         np.empty(number),
@@ -132,14 +140,39 @@ def write_target(work, cross, variance, prior, target):
 
 
 @part()
-def find_sites(work, bounded):
-    """Find the factors of expectation propagation, from none; return how many weights have one."""
-    work.site_precision[:] = 0.0
-    work.site_linear[:] = 0.0
+def find_order(work, bounded):
+    """Order the weights by the mass within their bounds; return how many are near a bound."""
+    number, near = work.members.size, 0
+    for k in range(number):
+        work.order[k] = k
+        work.log_masses[k] = 0.0
     if not bounded:
         return 0
+    for k in range(number):
+        variance = work.covariance[k, k]
+        if is_near_bound(work.center[k], variance, work.lower[k], work.upper[k]):
+            work.log_masses[k] = log_interval_mass(
+                work.center[k], 1.0 / variance, work.lower[k], work.upper[k]
+            )
+            near += 1
+        # One after the other into a descending order.
+        place = k
+        while place > 0 and work.log_masses[work.order[place - 1]] < work.log_masses[k]:
+            work.order[place] = work.order[place - 1]
+            place -= 1
+        work.order[place] = k
+    return near
+
+
+@part()
+def find_sites(work, near):
+    """Find the factors of expectation propagation, from none, where there is anything to see."""
+    work.site_precision[:] = 0.0
+    work.site_linear[:] = 0.0
+    if near < 2:
+        return
     work.has_site[:] = False
-    _, number = propagate_target(
+    propagate_target(
         work.center,
         work.covariance,
         work.lower,
@@ -150,23 +183,24 @@ def find_sites(work, bounded):
         (work.normal_center, work.normal_covariance, work.normal_row),
         work.fitted,
     )
-    return number
 
 
 @part()
 def eliminate(work):
-    """Integrate weights out, from the first on, each with its factor.
+    """Integrate weights out in order, each with its factor.
 
     Row k of the reduced matrix is left as it was before weight k was integrated out, which is
     where weight k is drawn from.
     """
-    number = work.members.size
+    number, order = work.members.size, work.order
     reduced, linear = work.reduced, work.reduced_linear
-    reduced[:] = work.precision
-    linear[:] = work.linear
+    for first in range(number):
+        linear[first] = work.linear[order[first]]
+        for second in range(number):
+            reduced[first, second] = work.precision[order[first], order[second]]
     for k in range(number):
-        pivot = reduced[k, k] + work.site_precision[k]
-        pull = (linear[k] + work.site_linear[k]) / pivot
+        pivot = reduced[k, k] + work.site_precision[order[k]]
+        pull = (linear[k] + work.site_linear[order[k]]) / pivot
         for other in range(k + 1, number):
             factor = reduced[other, k] / pivot
             linear[other] -= reduced[other, k] * pull
@@ -184,18 +218,18 @@ def log_proposal(rng, drawing, work, least, values):
     number = work.members.size
     total = 0.0
     for k in range(number - 1, -1, -1):
-        concentration = max(work.reduced[k, k], least[k])
+        weight = work.order[k]
+        lower, upper = work.lower[weight], work.upper[weight]
+        concentration = max(work.reduced[k, k], least[weight])
         center = work.reduced_linear[k]
         for later in range(k + 1, number):
-            center -= work.reduced[k, later] * values[later]
+            center -= work.reduced[k, later] * values[work.order[later]]
         center /= concentration
         if drawing:
-            values[k] = draw_truncated_normal(
-                rng, center, concentration, work.lower[k], work.upper[k]
-            )
-        deviation = values[k] - center
+            values[weight] = draw_truncated_normal(rng, center, concentration, lower, upper)
+        deviation = values[weight] - center
         total += 0.5 * (math.log(concentration) - concentration * deviation * deviation)
-        total -= log_interval_mass(center, concentration, work.lower[k], work.upper[k])
+        total -= log_interval_mass(center, concentration, lower, upper)
     return total
 
 

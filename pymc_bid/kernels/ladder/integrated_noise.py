@@ -1,13 +1,13 @@
 """Moves of replicas r with every noise variance integrated out, each set by its evidence."""
 
-import numpy as np
-
 from pymc_bid.kernels.compilation import part
 from pymc_bid.kernels.ladder.replicas import (
+    count_round_trips,
+    decide,
     draw_reference_state,
-    exchange_neighbours,
     is_forced,
     log_priors,
+    moves_now,
 )
 from pymc_bid.kernels.marginal.evidence import log_evidence
 from pymc_bid.kernels.random_numbers import generator_at, random_kernel
@@ -56,38 +56,49 @@ def draw_movable(rng, state, value, marginal):
     return -1
 
 
+@part()
+def move_state(rng, state, power, present, swaps, marginal, reference):
+    """Move a replica; return the log of the marginal model over the reference."""
+    if not reference.fixed_size:
+        for column in range(state.size):
+            if not is_forced(column, marginal):
+                present = offer(rng, state, power, present, column, -1, marginal, reference)
+    for _ in range(swaps):
+        leaving = draw_movable(rng, state, 1, marginal)
+        entering = draw_movable(rng, state, 0, marginal)
+        if leaving >= 0 and entering >= 0:
+            present = offer(rng, state, power, present, leaving, entering, marginal, reference)
+    return present
+
+
 @random_kernel
-def advance_integrated(stream, parity, swaps, replicas, marginal, reference):
-    """Move every replica once and let neighbours exchange; return the round trips ended.
+def advance_integrated(stream, iteration, everything, swaps, replicas, marginal, reference):
+    """Move replicas and let neighbours exchange; return the round trips ended.
 
     Parameters are those of `pymc_bid.kernels.ladder.common_noise.advance_common`, for any number of
     parts and groups.
     """
     rng = generator_at(stream)
     number = replicas.powers.size
-    log_ratios = np.empty(number)
+    log_ratios = replicas.log_weights
     for index in range(number):
         state, power = replicas.states[index], replicas.powers[index]
+        if not moves_now(index, iteration, everything):
+            continue
         if power == 0.0:
             draw_reference_state(rng, state, marginal, reference)
-        log_ratio = log_ratio_of(state, marginal, reference)
-        moves = 0 if power == 0.0 else state.size
-        if not reference.fixed_size:
-            for column in range(moves):
-                if not is_forced(column, marginal):
-                    log_ratio = offer(
-                        rng, state, power, log_ratio, column, -1, marginal, reference
-                    )
-        for _ in range(min(moves, swaps)):
-            leaving = draw_movable(rng, state, 1, marginal)
-            entering = draw_movable(rng, state, 0, marginal)
-            if leaving >= 0 and entering >= 0:
-                log_ratio = offer(
-                    rng, state, power, log_ratio, leaving, entering, marginal, reference
-                )
-        log_ratios[index] = log_ratio
-    log_acceptances = np.zeros(number)
-    for first in range(parity, number - 1, 2):
+        if power == 0.0 or everything or replicas.known[index] == 0:
+            log_ratios[index] = log_ratio_of(state, marginal, reference)
+            replicas.known[index] = 1
+        if power > 0.0:
+            log_ratios[index] = move_state(
+                rng, state, power, log_ratios[index], swaps, marginal, reference
+            )
+    for first in range(iteration % 2, number - 1, 2):
         difference = replicas.powers[first] - replicas.powers[first + 1]
-        log_acceptances[first] = difference * (log_ratios[first + 1] - log_ratios[first])
-    return exchange_neighbours(rng, parity, log_acceptances, replicas.log_variances, replicas)
+        log_ratio = difference * (log_ratios[first + 1] - log_ratios[first])
+        if decide(rng, first, log_ratio, replicas):
+            kept = log_ratios[first]
+            log_ratios[first] = log_ratios[first + 1]
+            log_ratios[first + 1] = kept
+    return count_round_trips(replicas)

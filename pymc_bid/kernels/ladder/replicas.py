@@ -10,7 +10,8 @@ the same probability, or is uniform over the sets of the given size; the replica
 is drawn from it anew each time, so that whatever comes down the ladder is a fresh start.
 
 Neighbours exchange in even and odd pairs in turn, which is not reversible and makes round trips of
-order :math:`T` instead of :math:`T²` (Syed, Bouchard-Côté, Deligiannidis, Doucet 2022).
+order :math:`T` instead of :math:`T²` (Syed, Bouchard-Côté, Deligiannidis, Doucet 2022). The chain
+is one more at the cold end: it exchanges with the first replica along with the odd pairs.
 """
 
 import math
@@ -23,7 +24,7 @@ from pymc_bid.kernels.compilation import part
 
 
 class Replicas(NamedTuple):
-    """The states of a ladder, changed in place."""
+    """The states of a ladder and what is known of them, changed in place."""
 
     states: NDArray[np.int64]
     """(T, N)."""
@@ -33,6 +34,17 @@ class Replicas(NamedTuple):
     """1 for a state that came from the reference and was not at β = 1 since, (T,)."""
     powers: NDArray[np.float64]
     """β, descending, (T,)."""
+    known: NDArray[np.int64]
+    """1 where what follows belongs to the state, (T,)."""
+    log_weights: NDArray[np.float64]
+    """What exchanges are decided by, (T,)."""
+    numbers: NDArray[np.float64]
+    """Shape, scale and number of targets of the noise density, and the logs of the marginal model
+    without it and of the reference, (T, 5)."""
+    eigenvalues: NDArray[np.float64]
+    """Of the noise density, the first as many as there are chosen columns, (T, N)."""
+    projections: NDArray[np.float64]
+    """Likewise."""
     rejections: NDArray[np.float64]
     """Sum of the probabilities that an exchange of i and i + 1 was rejected, (T,)."""
     visits: NDArray[np.int64]
@@ -106,36 +118,41 @@ def movable_members(state, marginal, members):
 
 
 @part()
-def exchange_neighbours(rng, parity, log_acceptances, proposed, replicas):
-    """Exchange replicas i and i + 1 for every i of a parity; return the round trips ended.
+def moves_now(index, iteration, everything):
+    """Whether it is a replica's turn: every other one moves in an iteration.
 
-    Parameters
-    ----------
-    rng : numpy.random.Generator
-    parity : int
-    log_acceptances : array (T,)
-        Log of the acceptance ratio of each of these exchanges.
-    proposed : array (T,)
-        The log noise variance that each replica has after its exchange.
-    replicas : Replicas
-        Changed in place.
+    Of each pair that is offered an exchange, one has moved since its last one.
     """
-    states, number = replicas.states, replicas.powers.size
-    for first in range(parity, number - 1, 2):
-        second = first + 1
-        log_ratio = log_acceptances[first]
-        replicas.rejections[first] += -math.expm1(min(log_ratio, 0.0))
-        replicas.visits[first] += 1
-        if rng.standard_exponential() > -log_ratio:
-            for column in range(states.shape[1]):
-                kept = states[first, column]
-                states[first, column] = states[second, column]
-                states[second, column] = kept
-            replicas.log_variances[first] = proposed[first]
-            replicas.log_variances[second] = proposed[second]
-            label = replicas.fresh[first]
-            replicas.fresh[first] = replicas.fresh[second]
-            replicas.fresh[second] = label
+    return everything or index % 2 == iteration % 2
+
+
+@part()
+def exchange_rows(values, first):
+    """Exchange rows i and i + 1 of an array."""
+    for column in range(values.shape[1]):
+        kept = values[first, column]
+        values[first, column] = values[first + 1, column]
+        values[first + 1, column] = kept
+
+
+@part()
+def decide(rng, first, log_ratio, replicas):
+    """Decide on an exchange of replicas i and i + 1; carry out what does not depend on noise."""
+    replicas.rejections[first] += -math.expm1(min(log_ratio, 0.0))
+    replicas.visits[first] += 1
+    if not rng.standard_exponential() > -log_ratio:
+        return False
+    exchange_rows(replicas.states, first)
+    label = replicas.fresh[first]
+    replicas.fresh[first] = replicas.fresh[first + 1]
+    replicas.fresh[first + 1] = label
+    return True
+
+
+@part()
+def count_round_trips(replicas):
+    """Mark what is at β = 0 as fresh, and count what came from there to β = 1."""
+    number = replicas.powers.size
     if number > 1:
         replicas.fresh[number - 1] = 1
     trips = replicas.fresh[0]
