@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from pymc_bid import datasets
     from pymc_bid.compression import CompressedMatrix, compress
     from pymc_bid.distributions import GTNSNG, CompressedNormal, Interpolation, StateVector
+    from pymc_bid.evidence import LogEvidence, log_evidence
     from pymc_bid.memory import trace_size
     from pymc_bid.models import gbt, gbtn
     from pymc_bid.plots import (
@@ -63,6 +64,8 @@ __all__ = [
     "state_summary",
     "check_convergence",
     "Convergence",
+    "log_evidence",
+    "LogEvidence",
     "autocorrelation",
     "ess_per_second",
     # pictures
@@ -86,6 +89,7 @@ _MODULES = {
     "stopping": ("StopWhenStationary",),
     "running_means": ("RunningMeans",),
     "memory": ("trace_size",),
+    "evidence": ("log_evidence", "LogEvidence"),
     "results": (
         "decompose",
         "InterpolativeDecomposition",

@@ -16,7 +16,7 @@ from pytensor.link.numba.dispatch.basic import numba_njit
 from pytensor.link.numba.dispatch.random import numba_core_rv_funcify
 from pytensor.tensor.random.op import RandomVariable
 
-from pymc_bid.kernels.hyperprior import draw_gtnsng
+from pymc_bid.kernels.prior.gtnsng import draw_gtnsng
 
 # Nodes of the quadrature for the normalising constant. Its error is below 1e-12 for alpha_t from
 # 0.05 to 1e4 and bounds up to 50 of the prior's standard deviations, √(β_t / α_t), away.

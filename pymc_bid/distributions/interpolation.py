@@ -10,7 +10,7 @@ from pytensor.link.numba.dispatch.random import numba_core_rv_funcify
 from pytensor.tensor.random.op import RandomVariable
 
 from pymc_bid.distributions.compressed_normal import compressed_log_density
-from pymc_bid.kernels.interpolation import draw_interpolation
+from pymc_bid.kernels.prior.interpolation import draw_interpolation
 
 
 class InterpolationRV(RandomVariable):

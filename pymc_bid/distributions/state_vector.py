@@ -13,7 +13,7 @@ from pytensor.link.numba.dispatch.random import numba_core_rv_funcify
 from pytensor.tensor.random.basic import BernoulliRV
 from pytensor.tensor.random.op import RandomVariable
 
-from pymc_bid.kernels.subset import draw_subset
+from pymc_bid.kernels.prior.subset import draw_subset
 
 
 class SubsetRV(RandomVariable):

@@ -258,6 +258,16 @@ class Decomposition:
             self._fixed_prior = prior
         return prior
 
+    @property
+    def priors_are_fixed(self) -> bool:
+        """Whether the priors of weights, noise and chosen columns depend on no other variable."""
+        known = [self._bounds, self._location if self._hyperprior is None else self._hyperprior]
+        if self.noise.variance is not None:
+            known.append(self.noise.prior_quantities)
+        if self.own is not None:
+            known.append(self.own.quantities)
+        return all(not quantities.names for quantities in known)
+
     def proposal_prior(self, point: Point) -> WeightPrior:
         """Return a truncated normal prior of Y: its own, or the one most like its hierarchy."""
         if self.hyperparameters is None:

@@ -84,6 +84,8 @@ class NoiseValues:
         Entry of σ² in a sampler's point, if its conditional is inverse gamma.
     expressions : list of variables
         What d is read from.
+    prior_quantities : Quantities or None
+        Shape and scale of the prior of σ².
     """
 
     def __init__(
@@ -103,7 +105,7 @@ class NoiseValues:
             evaluate_scale = as_function([variance], [scale])
             size = int(variance.shape[0].eval())
             self._columns = lambda: columns_of_entries(evaluate_scale, size)
-        self._prior = (
+        self.prior_quantities = (
             None
             if variance is None
             else Quantities(variance.owner.op.dist_params(variance.owner), model)
@@ -117,6 +119,11 @@ class NoiseValues:
             evaluate = as_function(parents, [scale])
             self._unit = lambda: np.asarray(evaluate(*ones)[0], dtype=np.float64)
         self._factor: NDArray[np.float64] | None = None
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether the scale depends on no random variable."""
+        return not self._scale.names
 
     def read_row_weights(self, shape: tuple[int, int], entries) -> NDArray[np.float64] | None:
         """Return d, (M, L), None if it is 1 everywhere.
@@ -166,4 +173,4 @@ class NoiseValues:
 
     def prior(self, point: Point) -> list[NDArray[np.float64]]:
         """Shape and scale of the inverse gamma prior of σ²."""
-        return [np.asarray(value, dtype=np.float64) for value in self._prior(point)]
+        return [np.asarray(value, dtype=np.float64) for value in self.prior_quantities(point)]

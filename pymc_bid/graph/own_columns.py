@@ -13,7 +13,7 @@ from pymc_bid.graph.values import Entry, Point, Quantities
 
 
 class OwnColumns(NamedTuple):
-    """What choosing a column does to the target that it is, see `pymc_bid.kernels.own_column`."""
+    """What choosing a column does to the target that it is, see `pymc_bid.kernels.identity`."""
 
     targets: NDArray[np.int64]
     """(N, D): the targets that each column of the pool is, D = 0 without the identity."""
@@ -51,6 +51,12 @@ class OwnDensityValues:
         if own.variance is not None:
             parameters = own.variance.owner.op.dist_params(own.variance.owner)
             self._variance_prior = Quantities(parameters, model)
+        self._columns: OwnColumns | None = None
+
+    @property
+    def quantities(self) -> Quantities:
+        """Return what the densities depend on beside the data."""
+        return self._scale if self.variance is None else self._variance_prior
 
     def read_target(
         self,
@@ -78,9 +84,12 @@ class OwnDensityValues:
             squares[~observed] = 0.0
             self._units = 0.5 * np.log(np.where(observed, row_weights, 1.0)).sum(axis=0)
         self._squares = squares.sum(axis=0)
+        self._columns = None
 
     def columns(self, point: Point) -> OwnColumns:
         """Return the own densities at a point, with ω² integrated out if it can be."""
+        if self._columns is not None:
+            return self._columns
         rows, squares = self._rows, self._squares
         if self.variance is not None:
             shape, scale = self._prior(point)
@@ -93,7 +102,10 @@ class OwnDensityValues:
         else:
             variance = np.ravel(np.asarray(self._scale(point)[0], dtype=np.float64)) ** 2
             log_densities = -0.5 * (rows * np.log(variance) + squares / variance)
-        return OwnColumns(np.arange(len(squares))[:, None], log_densities - self._units)
+        columns = OwnColumns(np.arange(len(squares))[:, None], log_densities - self._units)
+        if self.quantities.fixed:
+            self._columns = columns
+        return columns
 
     def _prior(self, point: Point) -> list[NDArray[np.float64]]:
         # Small integers would make the logarithms ones of half precision.

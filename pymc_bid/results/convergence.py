@@ -8,7 +8,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pymc_bid.results.draws import read_error, read_posterior, read_state, read_variable
+from pymc_bid.results.draws import (
+    Ladder,
+    read_error,
+    read_ladder,
+    read_posterior,
+    read_state,
+    read_variable,
+)
 
 R_HAT_LIMIT = 1.01
 STATE_R_HAT_LIMIT = 1.02
@@ -123,7 +130,8 @@ def check_convergence(idata: Any, *, state: str = "r", noise: str = "sigma2") ->
 
     R-hat of a constant is nan and its effective sample size the number of draws, so the usual
     checks pass over a state vector that stands still. Agreement is necessary, not sufficient:
-    chains that all look in the same way may all miss the same thing.
+    chains that were led to one place agree as well. So a verdict also asks whether sets of columns
+    came down the ladder from random starts, and whether the chains took what it offered.
 
     Parameters
     ----------
@@ -144,17 +152,18 @@ def check_convergence(idata: Any, *, state: str = "r", noise: str = "sigma2") ->
     converged:...
     """
     states, labels = read_state(idata, state)
-    return judge(quantities_of(idata, states, noise), states, state_numbers(states), labels, state)
+    quantities = quantities_of(idata, states, noise)
+    return judge(quantities, states, state_numbers(states), labels, state, read_ladder(idata))
 
 
-def judge(quantities, states, numbers, labels, name) -> Convergence:
+def judge(quantities, states, numbers, labels, name, ladder: Ladder | None) -> Convergence:
     """Put a verdict together from draws that were read already."""
     chains = states.shape[0]
     table = _quantity_table(quantities)
     moving = np.isfinite(numbers["ess"])
     if moving.any():
         table.loc[name] = [np.nanmin(numbers["ess"]), np.nanmax(np.append(numbers["r_hat"], 1.0))]
-    reasons, bad, unknown = _state_reasons(states, numbers, labels, name)
+    reasons, bad, unknown = _state_reasons(states, numbers, labels, name, ladder)
     known = table.drop(index=[name], errors="ignore").dropna()
     if chains == 1:
         reasons.append("There is one chain; run several to see whether they agree.")
@@ -182,44 +191,89 @@ def judge(quantities, states, numbers, labels, name) -> Convergence:
     return Convergence(verdict, tuple(reasons), table)
 
 
-def _state_reasons(states, numbers, labels, name) -> tuple[list[str], bool, bool]:
+def _state_reasons(states, numbers, labels, name, ladder) -> tuple[list[str], bool, bool]:
     """Sentences about the state vector; whether it is bad; whether nothing can be told."""
     chains, draws = states.shape[:2]
     apart = np.isinf(numbers["r_hat"])
+    reasons, led = _ladder_reasons(ladder)
     if not (states != states[:, :1]).any():
         stuck = f"{name} did not move once in {chains} × {draws} draws"
         if apart.any():
             return (
                 [
                     f"{stuck}, and the chains hold different columns: they are stuck where they "
-                    "started, and these are not draws from the posterior. Use scheme='collapsed', "
-                    "and tune longer."
+                    f"are, and these are not draws from the posterior. {_advice(ladder)}",
+                    *reasons,
                 ],
                 True,
                 False,
             )
-        return (
-            [
-                f"{stuck}. All chains hold the same columns: if they started from different ones, "
-                "the posterior sits on this one set."
-            ],
-            False,
-            chains == 1,
-        )
-    reasons = []
+        if ladder is None or not ladder.tried.any():
+            return (
+                [
+                    f"{stuck}. All chains hold the same columns, which tells nothing: nobody "
+                    f"offered them others that they could have taken. {_advice(ladder)}"
+                ],
+                False,
+                True,
+            )
+        same = f"{stuck}. All chains hold the same columns"
+        if not led:
+            same += ", and sets from random starts led to them again and again"
+        return [f"{same}.", *reasons], False, led or chains == 1
+    bad = False
     if apart.any():
         reasons.append(
             f"{apart.sum()} columns never move and differ between chains: {_some(labels[apart])}."
         )
+        bad = True
     finite = np.where(np.isfinite(numbers["r_hat"]), numbers["r_hat"], 0.0)
     off = finite > STATE_R_HAT_LIMIT
     if off.any():
         worst = labels[np.argsort(-finite)][: off.sum()]
         reasons.append(
             f"R-hat of {off.sum()} entries of {name} is above {STATE_R_HAT_LIMIT}, up to "
-            f"{finite.max():.3f}: {_some(worst)}."
+            f"{finite.max():.3f}: {_some(worst)}. {_advice(ladder)}"
         )
-    return reasons, bool(reasons), False
+        bad = True
+    return reasons, bad, led
+
+
+def _ladder_reasons(ladder: Ladder | None) -> tuple[list[str], bool]:
+    """Sentences about the ladder; whether chains may have been led to where they are."""
+    if ladder is None or not ladder.tried.any():
+        return [], False
+    reasons = []
+    if (ladder.accepted == 0).any():
+        reasons.append(
+            f"{(ladder.accepted == 0).sum()} of {ladder.accepted.size} chains took none of the "
+            f"{int(ladder.tried.max())} sets that the ladder offered them: they could not leave "
+            "the columns that they hold, and whether these are the right ones is not known."
+        )
+    if (ladder.round_trips == 0).any():
+        reasons.append(
+            f"In {(ladder.round_trips == 0).sum()} of {ladder.round_trips.size} chains no set came "
+            "down the ladder from a random start: agreement may only mean that all were led to "
+            "the same place. Take more draws."
+        )
+    return reasons, bool(reasons)
+
+
+def _advice(ladder: Ladder | None) -> str:
+    """Say what to do about a state vector that does not move as it should."""
+    if ladder is None:
+        return "Sample it with bid.FlipStep or bid.SwapStep."
+    if not ladder.tried.any():
+        return "Use scheme='collapsed'; the paper's update hardly ever moves."
+    if not ladder.round_trips.any():
+        return "The ladder made no round trip: use warm_up=True, and tune longer."
+    if ladder.accepted.sum() < 0.05 * ladder.tried.sum():
+        share = ladder.accepted.sum() / ladder.tried.sum()
+        return (
+            f"Of the sets that the ladder offered {share:.1%} were taken, because the closed form "
+            "is not like this model: take more draws, or choose fewer columns."
+        )
+    return "Take more draws."
 
 
 def ess_per_second(idata: Any, *, state: str = "r", noise: str = "sigma2") -> pd.DataFrame:

@@ -14,7 +14,13 @@ from pymc_bid.results.decomposition import (
     STATE_NUMBERS,
     InterpolativeDecomposition,
 )
-from pymc_bid.results.draws import Draws, read_draws, read_error, reduced_data
+from pymc_bid.results.draws import (
+    Draws,
+    read_draws,
+    read_error,
+    read_ladder,
+    reduced_data,
+)
 from pymc_bid.results.groups import find_groups
 from pymc_bid.results.selection import choose_columns, count_sets
 from pymc_bid.results.weights import interpolation_noise, summarise_weights
@@ -113,7 +119,8 @@ def decompose(
         else interpolation_noise(draws, active, summary.kept)
     )
     verdict = judge(
-        quantities_of(idata, draws.state, noise), draws.state, numbers, draws.basis, state
+        *(quantities_of(idata, draws.state, noise), draws.state, numbers, draws.basis, state),
+        read_ladder(idata),
     )
     if verdict.converged is False:
         warnings.warn(str(verdict), UserWarning, stacklevel=2)

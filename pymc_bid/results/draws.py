@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -125,6 +125,31 @@ def read_error(idata: Any) -> NDArray[np.float64] | None:
     if statistics is None or "bid_mse" not in statistics or statistics["bid_mse"].ndim != 2:
         return None
     return np.asarray(statistics["bid_mse"].transpose("chain", "draw"), dtype=np.float64)
+
+
+class Ladder(NamedTuple):
+    """What the ladder of replicas did in each chain, after tuning."""
+
+    tried: NDArray[np.int64]
+    """Exchanges with the chain that were tried, (chain,); 0 with the paper's scheme."""
+    accepted: NDArray[np.int64]
+    """Those that were accepted, (chain,)."""
+    round_trips: NDArray[np.int64]
+    """Sets that came from the reference all the way down to the chain's temperature, (chain,)."""
+
+
+def read_ladder(idata: Any) -> Ladder | None:
+    """Return what the sampler reported of its ladder, None if it did not.
+
+    Of several decompositions, whose names it does not tell, the least in each chain.
+    """
+    statistics = read_group(idata, "sample_stats")
+    names = ("bid_exchanges_tried", "bid_exchanges_accepted", "bid_round_trips")
+    if statistics is None or not all(name in statistics for name in names):
+        return None
+    counts = [statistics[name].transpose("chain", "draw", ...) for name in names]
+    totals = [np.asarray(count).sum(axis=1) for count in counts]
+    return Ladder(*(total.reshape(len(total), -1).min(axis=1) for total in totals))
 
 
 def read_variable(

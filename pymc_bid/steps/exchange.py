@@ -66,13 +66,9 @@ class Conditional:
     def log_density(self, rng, drawing: bool, chain: ChainState) -> float:
         """Return log [p(A, r, σ², Y) / q(Y | r, σ²)], with weights drawn from q if asked for."""
         state, weights, log_variances = chain
-        forced = np.isinf(self.log_odds)
-        if np.any((state == 1)[forced] != (self.log_odds > 0)[forced]):
-            return -np.inf
-        chosen = (state == 1) & ~forced
-        total = self.log_odds[chosen].sum() + self.own.log_densities[state == 1].sum()
-        if not self._joint.state_prior.linear:
-            total += self._joint.state_prior.log_further(state, self._point)
+        total = self.log_prior(state) + self.own.log_densities[state == 1].sum()
+        if total == -np.inf:
+            return total
         variance = self.variance_of_targets(log_variances)
         total += weigh_weights(
             rng, drawing, state, weights, variance, self.products, self.prior, self.own.targets
@@ -85,6 +81,16 @@ class Conditional:
             total += log_hierarchical_ratio(
                 state, weights[:, targets], prior, hyperprior, interpolated[targets]
             )
+        return float(total)
+
+    def log_prior(self, state: NDArray[np.int64]) -> float:
+        """Return the log prior of a state, up to a constant."""
+        forced = np.isinf(self.log_odds)
+        if np.any((state == 1)[forced] != (self.log_odds > 0)[forced]):
+            return -np.inf
+        total = self.log_odds[(state == 1) & ~forced].sum()
+        if not self._joint.state_prior.linear:
+            total += self._joint.state_prior.log_further(state, self._point)
         return float(total)
 
     def _interpolated(self, state: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -14,7 +14,7 @@ from scipy.special import expit
 from pymc_bid.distributions.state_vector import SubsetRV
 from pymc_bid.graph.roles import distribution_name, require_only_child
 from pymc_bid.graph.values import Point, active_columns
-from pymc_bid.kernels.paper import flip_sweep, swap_once
+from pymc_bid.kernels.exact.paper import flip_sweep, swap_once
 from pymc_bid.kernels.residual import residual_cross_products
 from pymc_bid.kernels.types import Marginal
 from pymc_bid.steps.base import DecompositionStep

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from pymc_bid.graph.own_columns import OwnColumns
-from pymc_bid.kernels.paper import flip_sweep, swap_once
-from tests.kernels.collapsed_chain import Problem
+from pymc_bid.kernels.exact.paper import flip_sweep, swap_once
+from pymc_bid.regression import reduce_regression
 from tests.reference.monte_carlo import assert_means_agree
 
 NO_OWN = OwnColumns.none(4)
@@ -30,7 +30,7 @@ def log_likelihood(state, pool, target, weights, noise_variance, own):
 
 def run(move, state, pool, target, weights, draws):
     visited = np.empty((draws, len(state)))
-    products = Problem(pool, target).products
+    products = reduce_regression(pool, target).products
     for draw in range(draws):
         residual_cross = pool.T @ (target - (pool * state) @ weights)
         move(state, weights, residual_cross, products)
@@ -72,7 +72,7 @@ def test_states_with_fixed_weights_are_drawn_from_their_posterior(fixed, own):
 def test_residual_products_follow_the_flips():
     rng, pool, target, weights = problem(2)
     state = np.array([1, 0, 1, 0])
-    products = Problem(pool, target).products
+    products = reduce_regression(pool, target).products
     residual_cross = pool.T @ (target - (pool * state) @ weights)
     accepted = 0
     for _ in range(200):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pymc_bid.kernels.residual import residual_cross_products, squared_errors
-from tests.kernels.collapsed_chain import Problem
+from pymc_bid.regression import reduce_regression
 
 
 @pytest.mark.parametrize("number", [0, 1, 3, 4, 7, 9])
@@ -18,7 +18,7 @@ def test_residual_kernels_agree_with_numpy(number):
         squared_errors(active, weights, basis, target), np.sum(residual**2, axis=0), rtol=1e-12
     )
     for row_weights in (None, rng.uniform(size=(6, 5))):
-        products = Problem(basis, target, row_weights=row_weights).products
+        products = reduce_regression(basis, target, row_weights).products
         np.testing.assert_allclose(
             residual_cross_products(active, weights, products),
             basis.T @ (residual if row_weights is None else row_weights * residual),

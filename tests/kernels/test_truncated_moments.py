@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from pymc_bid.kernels.truncated_moments import truncated_moments
+from pymc_bid.kernels.marginal.truncated_moments import truncated_moments
 
 
 @pytest.mark.parametrize("center", [-40.0, -8.0, -1.0, 0.0, 0.3, 3.0, 12.0])

@@ -5,8 +5,6 @@ import pymc as pm
 import pytest
 
 import pymc_bid as bid
-from pymc_bid.steps.annealing_scout import AnnealingScout
-from pymc_bid.steps.tabu_scout import TabuScout
 from tests.steps.cases import handwritten, small_data
 
 POOL, TARGET = small_data(pool_columns=8)
@@ -15,11 +13,9 @@ SUPPORT_POINT = np.ones(8, int)
 
 @pytest.fixture(autouse=True)
 def stuck_steps(monkeypatch):
-    """Steps and scouts whose moves do nothing, so that every draw is the start."""
+    """Steps whose moves do nothing, so that every draw is the start."""
     for step in (bid.FlipStep, bid.SwapStep):
-        monkeypatch.setattr(step, "collapsed", lambda self, *arrays, point: ({}, point))
-    for scout in (AnnealingScout, TabuScout):
-        monkeypatch.setattr(scout, "advance", lambda self, *arrays: False)
+        monkeypatch.setattr(step, "_collapsed", lambda self, point: ({}, point))
 
 
 def starts(model, chains=3, seed=8, **options):

@@ -27,7 +27,7 @@ from pymc_bid.kernels.exact.ghk import (
     write_precision,
     write_target,
 )
-from pymc_bid.kernels.marginal.evidence import interpolated_targets
+from pymc_bid.kernels.identity import interpolated_targets
 from pymc_bid.kernels.random_numbers import generator_at, random_kernel
 from pymc_bid.kernels.truncated_normal import draw_truncated_normal, log_interval_mass
 

@@ -3,7 +3,7 @@
 import math
 
 from pymc_bid.kernels.compilation import kernel, part
-from pymc_bid.kernels.hyperprior import draw_gtnsng
+from pymc_bid.kernels.prior.gtnsng import draw_gtnsng
 from pymc_bid.kernels.random_numbers import generator_at, random_kernel
 from pymc_bid.kernels.truncated_normal import draw_truncated_normal, log_interval_mass
 

@@ -18,19 +18,9 @@ import math
 import numpy as np
 
 from pymc_bid.kernels.compilation import kernel, part
+from pymc_bid.kernels.identity import interpolated_targets
 from pymc_bid.kernels.marginal.noise import log_noise_density, log_noise_integral
 from pymc_bid.kernels.types import NoiseDensity
-
-
-@part()
-def interpolated_targets(state, own_targets, number):
-    """Return 1.0 for each target that is interpolated, 0.0 for each with a density of its own."""
-    interpolated = np.ones(number)
-    for column in range(state.size):
-        if state[column] == 1:
-            for target in own_targets[column]:
-                interpolated[target] = 0.0
-    return interpolated
 
 
 @part()

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pymc_bid.kernels.compilation import part
-from pymc_bid.kernels.marginal.evidence import interpolated_targets
+from pymc_bid.kernels.identity import interpolated_targets, set_interpolated
 
 
 class Table(NamedTuple):
@@ -98,8 +98,7 @@ def change_column(state, row, marginal, table):
     """Take a column in or out of the state, with all that follows."""
     sweep(row, table)
     state[row] = 1 - state[row]
-    for target in marginal.own_targets[row]:
-        table.interpolated[target] = 1.0 - state[row]
+    set_interpolated(table.interpolated, marginal.own_targets, row, 1.0 - state[row])
 
 
 # Sums may be taken in any order here, which lets them be taken several at a time.

@@ -1,14 +1,16 @@
 """The state updates exactly as the paper prints them: Y stands still while r moves.
 
 They are exact and they hardly ever move: a column that is off carries weights drawn from the
-prior, and switching it on adds noise. `pymc_bid.kernels.collapsed_flip` and
-`pymc_bid.kernels.collapsed_swap` are the updates that do.
+prior, and switching it on adds noise. `pymc_bid.kernels.exact.exchange` is the update that does.
+
+In the model with the identity a chosen column j has a density of its own, p0(a_j), and only the
+others are interpolated; `own` holds the targets that each column is and these log densities.
 """
 
 import math
 
 from pymc_bid.kernels.compilation import part
-from pymc_bid.kernels.own_column import interpolated_targets, set_interpolated
+from pymc_bid.kernels.identity import interpolated_targets, set_interpolated
 from pymc_bid.kernels.random_numbers import generator_at, random_kernel
 
 
@@ -27,7 +29,7 @@ def add_column(column, sign, weights, residual_cross, products):
 def log_own_odds(column, leaving, entering, state, weights, model):
     r"""Return log p0(a_j) - log N(a_j | B_J y_j, σ²) of a column, at its weights as they stand.
 
-    The sum over the targets that it is, see `pymc_bid.kernels.own_column`. `leaving` and `entering`
+    The sum over the targets that it is, see `pymc_bid.kernels.identity`. `leaving` and `entering`
     count as out and in whatever their state, -1 for none.
     """
     products, noise_variance, own = model
@@ -62,19 +64,19 @@ def flip_sweep(
         SSE(r_j = 0) - SSE(r_j = 1) = 2 y_j·P_j ± G_jj |y_j|²     (+ if r_j is 1 now, - if 0)
 
     In the model with the identity only the targets that are not chosen count, and column j as a
-    target adds log p0(a_j) - log N(a_j | B_J y_j, σ²), see `pymc_bid.kernels.own_column`.
+    target adds log p0(a_j) - log N(a_j | B_J y_j, σ²), see `pymc_bid.kernels.identity`.
 
-    Parameters are those of `pymc_bid.kernels.collapsed_flip.collapsed_flips`; `state` and
-    `residual_cross` are updated in place. Returns how many entries were tried and how many changed.
+    Parameters are those of `pymc_bid.steps.moves.Move`; `state` and `residual_cross` are updated in
+    place. Returns how many entries were tried and how many changed.
     """
     rng = generator_at(stream)
     size, targets = weights.shape
     _, grams, pattern, _, _, _ = products
-    interpolated = interpolated_targets(state, own, targets)
+    interpolated = interpolated_targets(state, own.targets, targets)
     model = (products, noise_variance, own)
     accepted = 0
     for j in range(size):
-        set_interpolated(interpolated, own, j, 0.0)
+        set_interpolated(interpolated, own.targets, j, 0.0)
         sign = 1.0 if state[j] == 1 else -1.0
         log_odds = log_prior_odds[j] + log_own_odds(j, j, -1, state, weights, model)
         for target in range(targets):
@@ -90,7 +92,7 @@ def flip_sweep(
             state[j] = drawn
             accepted += 1
         if drawn == 0:
-            set_interpolated(interpolated, own, j, 1.0)
+            set_interpolated(interpolated, own.targets, j, 1.0)
     return size, accepted
 
 
@@ -127,8 +129,8 @@ def swap_once(stream, state, weights, residual_cross, products, noise_variance, 
     j = nth_column(state, 1, int(rng.random() * number_chosen))
     i = nth_column(state, 0, int(rng.random() * (state.size - number_chosen)))
     _, grams, pattern, _, _, _ = products
-    interpolated = interpolated_targets(state, own, weights.shape[1])
-    set_interpolated(interpolated, own, i, 0.0)
+    interpolated = interpolated_targets(state, own.targets, weights.shape[1])
+    set_interpolated(interpolated, own.targets, i, 0.0)
     model = (products, noise_variance, own)
     log_odds = log_own_odds(i, -1, -1, state, weights, model)
     log_odds -= log_own_odds(j, j, i, state, weights, model)

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from pymc_bid.kernels.compilation import part
-from pymc_bid.kernels.prior_weights import draw_row_from_prior, read_prior
+from pymc_bid.kernels.prior.weights import draw_row_from_prior, read_prior
 from pymc_bid.kernels.random_numbers import generator_at, random_kernel
 from pymc_bid.kernels.residual import TILE, pad, subtract_tile
 from pymc_bid.kernels.truncated_normal import WIDE_SQUARED, draw_truncated_normal

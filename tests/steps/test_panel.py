@@ -1,0 +1,35 @@
+"""Right sets on slices of real tables, against enumeration of all of them."""
+
+import os
+
+import pytest
+
+from tests.steps.panel import make_problem, run
+
+NUMBER = int(os.environ.get("PYMC_BID_PANEL", "100"))
+
+# With copies of all kinds, both kinds of noise, free and fixed K.
+QUICK = [1, 2, 4, 5, 6]
+
+
+@pytest.mark.parametrize("seed", QUICK)
+def test_inclusion_probabilities_are_those_of_enumeration(seed):
+    problem = make_problem(seed)
+    outcome = run(problem, seed)
+    assert outcome.excess <= 1, f"{problem.name}: {outcome}"
+    assert outcome.r_hat <= 1.02, f"{problem.name}: {outcome}"
+
+
+@pytest.mark.slow
+def test_a_hundred_slices_of_real_tables():
+    outcomes = {}
+    for seed in range(100, 100 + NUMBER):
+        problem = make_problem(seed)
+        outcomes[problem.name] = run(problem, seed)
+        print(problem.name, outcomes[problem.name], flush=True)
+    wrong = {name: o for name, o in outcomes.items() if o.excess > 1}
+    slow = {name: o for name, o in outcomes.items() if o.r_hat > 1.02}
+    misjudged = [name for name, o in wrong.items() if o.converged]
+    assert not misjudged
+    assert len(wrong) <= 0.01 * NUMBER, wrong
+    assert len(slow) <= 0.02 * NUMBER, slow
