@@ -8,7 +8,6 @@ from pymc.model import Model
 from scipy.special import gammaln
 
 from pymc_bid.graph.decomposition import Decomposition, find_decompositions
-from pymc_bid.kernels.exact.surrogate import propose_noise
 from pymc_bid.steps.exchange import ChainState, Conditional
 from pymc_bid.steps.marginal import MarginalBuilder
 
@@ -80,7 +79,7 @@ def log_evidence(
     for draw in range(logs.size):
         proposed = ChainState(chosen, chain.weights.copy(), np.empty(chain.log_variances.size))
         if free:
-            logs[draw] = -propose_noise(rng, True, chosen, proposed.log_variances, marginal)
+            logs[draw] = -conditional.noise_proposal(rng, True, proposed, marginal)[0]
         else:
             logs[draw] = 0.0
         logs[draw] += conditional.log_density(rng, True, proposed) - prior

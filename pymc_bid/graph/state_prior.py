@@ -40,6 +40,17 @@ class StatePrior:
         self._fixed_slopes: NDArray[np.float64] | None = None
         self._fixed_odds: NDArray[np.float64] | None = None
 
+    @property
+    def odds_are_fixed(self) -> bool:
+        """Whether the log odds of the columns depend on no other variable."""
+        return (self._probability is None or self._probability.fixed) and (
+            not self.further or not self.linear or self._further_is_fixed
+        )
+
+    @property
+    def _further_is_fixed(self) -> bool:
+        return self._further.names <= {self._entry.name} and not self._further.reads_data
+
     @cached_property
     def _further(self) -> Quantities:
         # Not before it is asked for: a term may be one that the state vector can't be moved with.
@@ -69,7 +80,7 @@ class StatePrior:
             return self._fixed_slopes
         nothing = self.log_further(np.zeros(size), point)
         slopes = np.array([self.log_further(one, point) - nothing for one in np.eye(size)])
-        if self._further.names <= {self._entry.name} and not self._further.reads_data:
+        if self._further_is_fixed:
             self._fixed_slopes = slopes
         return slopes
 

@@ -48,15 +48,20 @@ class Marginal(NamedTuple):
     """Likewise its scale."""
     held: NDArray[np.float64]
     """Noise variance of each group where it is not integrated out, else nan, (S,)."""
+    log_unit: float
+    """Log of the square of the unit that pool and targets are measured in: log σ² of the model is
+    larger by that."""
 
 
 class NoiseDensity(NamedTuple):
     r"""Log density of :math:`x = \log σ²` of a group, up to a constant.
 
-    .. math:: -A x - \frac{1}{σ²} \Bigl(B - \tfrac12 \sum_k \frac{s_k}{σ² + d_k}\Bigr)
+    .. math:: -A x - \frac{B}{σ²} - \tfrac12 \sum_k \frac{p_k}{σ² + d_k}
         - \frac{n}{2} \sum_k \log(1 + d_k / σ²)
 
-    with :math:`A = α + \tfrac12 \sum_l M_l` and :math:`B = β + \tfrac12 \sum_l |a_l|²`.
+    with :math:`A = α + \tfrac12 \sum_l M_l` and :math:`B = β + \tfrac12 \sum_l R_l`, where
+    :math:`R_l = |a_l|² - \sum_k p_{kl}` is what least squares leaves of a target. No term is a
+    difference of large numbers, however small the noise.
     """
 
     shape: float
@@ -67,5 +72,5 @@ class NoiseDensity(NamedTuple):
     """n, how many targets share the variance."""
     eigenvalues: NDArray[np.float64]
     """d, of the Gram matrix of the chosen columns, (K,)."""
-    projections: NDArray[np.float64]
-    """s, squared projections of the targets on its eigenvectors, summed over the targets, (K,)."""
+    explained: NDArray[np.float64]
+    """p, squares that each eigenvector explains, summed over the targets, (K,)."""

@@ -13,6 +13,7 @@ from pymc_bid.kernels.exact.hierarchy import draw_hyperparameters, log_hierarchi
 from pymc_bid.kernels.exact.surrogate import log_marginal_at, propose_noise
 from pymc_bid.kernels.marginal.evidence import log_evidence
 from pymc_bid.kernels.types import Marginal
+from pymc_bid.steps.ladder import Ladder
 from pymc_bid.steps.marginal import MarginalBuilder
 
 
@@ -25,6 +26,14 @@ class ChainState(NamedTuple):
     """Y, (N, L)."""
     log_variances: NDArray[np.float64]
     """log σ² of each noise variance, (S,)."""
+
+
+class Frozen(NamedTuple):
+    """The closed form that a ladder moves on."""
+
+    marginal: Marginal
+    is_exact: bool
+    """Whether it is the model at hand, but for the bounds."""
 
 
 class Conditional:
@@ -65,23 +74,44 @@ class Conditional:
 
     def log_density(self, rng, drawing: bool, chain: ChainState) -> float:
         """Return log [p(A, r, σ², Y) / q(Y | r, σ²)], with weights drawn from q if asked for."""
-        state, weights, log_variances = chain
+        state, _, log_variances = chain
         total = self.log_prior(state) + self.own.log_densities[state == 1].sum()
         if total == -np.inf:
             return total
-        variance = self.variance_of_targets(log_variances)
-        total += weigh_weights(
-            rng, drawing, state, weights, variance, self.products, self.prior, self.own.targets
-        )
         if self._noise_prior is not None:
             shape, scale = self._noise_prior
             total -= (shape * log_variances + scale * np.exp(-log_variances)).sum()
-        interpolated = self._interpolated(state)
-        for part, prior, hyperprior, targets in self._hyperpriors:
-            total += log_hierarchical_ratio(
-                state, weights[:, targets], prior, hyperprior, interpolated[targets]
+        return float(total + sum(self._weigh(rng, drawing, chain)))
+
+    def _weigh(self, rng, drawing: bool, chain: ChainState) -> tuple[float, float]:
+        """Return what the weights add to w, and the log evidence without bounds."""
+        state, weights, log_variances = chain
+        variance = self.variance_of_targets(log_variances)
+        log_ratio, log_evidence = weigh_weights(
+            rng, drawing, state, weights, variance, self.products, self.prior, self.own.targets
+        )
+        for _, prior, hyperprior, targets in self._hyperpriors:
+            interpolated = self._interpolated(state)[targets]
+            log_ratio += log_hierarchical_ratio(
+                state, weights[:, targets], prior, hyperprior, interpolated
             )
-        return float(total)
+        return log_ratio, log_evidence
+
+    def _log_weight(self, rng, drawing: bool, chain: ChainState, frozen: Frozen) -> float:
+        """Return log w of a state, with noise variances and weights drawn if asked for."""
+        one_variance = self._builder.one_variance
+        if not frozen.is_exact:
+            # The order matters: noise variances have to be there before weights can be drawn.
+            log_surrogate = self.log_surrogate(rng, drawing, chain, frozen.marginal)
+            return self.log_density(rng, drawing, chain) - log_surrogate
+        # All that the closed form knows cancels.
+        total = 0.0
+        if self._noise_is_free and not one_variance:
+            log_proposal, log_posterior = self.noise_proposal(rng, drawing, chain, frozen.marginal)
+            total += log_posterior - log_proposal
+        if not self._joint.state_prior.linear:
+            total += self._joint.state_prior.log_further(chain.state, self._point)
+        return total + self._weigh(rng, drawing, chain)[0]
 
     def log_prior(self, state: NDArray[np.int64]) -> float:
         """Return the log prior of a state, up to a constant."""
@@ -105,25 +135,45 @@ class Conditional:
         total = marginal.log_odds[(state == 1) & finite].sum()
         if self._builder.one_variance:
             held = np.log(marginal.held[0])
-            x = log_variances[0] if self._noise_is_free else held
+            x = log_variances[0] - marginal.log_unit if self._noise_is_free else held
             return float(total + log_marginal_at(state, x, marginal))
         total += log_evidence(state, marginal)
         if self._noise_is_free:
-            total += propose_noise(rng, drawing, state, log_variances, marginal)
+            total += self.noise_proposal(rng, drawing, chain, marginal)[0]
         return float(total)
 
-    def propose(self, rng, ladder, chain: ChainState, marginal: Marginal) -> ChainState | None:
-        """Return the state of the first replica with weights, or None if that is not accepted."""
-        replicas = ladder.replicas
+    @staticmethod
+    def noise_proposal(rng, drawing: bool, chain: ChainState, marginal: Marginal):
+        """Return the log densities of noise variances, drawn if asked for, see `propose_noise`."""
+        log_variances = chain.log_variances - marginal.log_unit
+        found = propose_noise(rng, drawing, chain.state, log_variances, marginal)
+        if drawing:
+            chain.log_variances[:] = log_variances + marginal.log_unit
+        return found
+
+    def propose(
+        self, rng, ladder: Ladder, chain: ChainState, frozen: Frozen, tuning: bool
+    ) -> ChainState | None:
+        """Return the state of the first replica with weights, or None if that is not accepted.
+
+        While tuning also a better one is taken: the exchange does not ask whether a set is good,
+        which the ladder sees to, but only what the bounds make of it, and a chain that starts where
+        nothing explains anything has no bounds in its way and would stay.
+        """
+        replicas, marginal = ladder.replicas, frozen.marginal
         log_variances = np.empty(chain.log_variances.size)
-        log_variances[0] = replicas.log_variances[0]
+        log_variances[0] = replicas.log_variances[0] + marginal.log_unit
         proposed = ChainState(replicas.states[0].copy(), chain.weights.copy(), log_variances)
-        # The order matters: noise variances have to be there before weights can be drawn.
-        log_ratio = -self.log_surrogate(rng, True, proposed, marginal)
-        log_ratio += self.log_density(rng, True, proposed)
-        log_ratio += self.log_surrogate(rng, False, chain, marginal)
-        log_ratio -= self.log_density(rng, False, chain)
-        return proposed if rng.standard_exponential() > -log_ratio else None
+        log_ratio = self._log_weight(rng, True, proposed, frozen)
+        log_ratio -= self._log_weight(rng, False, chain, frozen)
+        if rng.standard_exponential() > -log_ratio:
+            return proposed
+        if tuning:
+            log_ratio += self.log_surrogate(rng, False, proposed, marginal)
+            log_ratio -= self.log_surrogate(rng, False, chain, marginal)
+            if log_ratio > 0.0:
+                return proposed
+        return None
 
     def write(self, rng, before: ChainState, after: ChainState) -> Point:
         """Return a new point at another state of the chain; weights left unused are drawn anew."""

@@ -93,7 +93,7 @@ class Ladder:
             log_weights=np.zeros(number),
             numbers=np.zeros((number, 5)),
             eigenvalues=np.zeros((number, size)),
-            projections=np.zeros((number, size)),
+            explained=np.zeros((number, size)),
             rejections=np.zeros(number),
             visits=np.zeros(number, dtype=np.int64),
         )
@@ -120,11 +120,11 @@ class Ladder:
         """Whether it is the chain's turn, after an iteration with odd pairs."""
         return self._iteration % 2 == 0
 
-    def exchange(self, state: NDArray[np.int64], log_variances: NDArray[np.float64]) -> None:
+    def exchange(self, state: NDArray[np.int64], log_variance: float) -> None:
         """Leave the state of the chain to the first replica."""
         replicas = self.replicas
         replicas.states[0] = state
-        replicas.log_variances[0] = log_variances[0]
+        replicas.log_variances[0] = log_variance
         replicas.known[0] = 0
         replicas.fresh[0], self.chain_is_fresh = self.chain_is_fresh, replicas.fresh[0]
 

@@ -41,6 +41,26 @@ class MarginalBuilder:
             self._data, self._alike = data, [alike_products(one) for one in data]
         return self._alike
 
+    @property
+    def is_current(self) -> bool:
+        """Whether the data are those of the last marginal model that was made."""
+        data = [part.regression() for part in self._joint.parts]
+        return all(one is other for one, other in zip(data, self._data, strict=False))
+
+    def is_exact(self, prior: WeightPrior) -> bool:
+        """Whether a marginal model is the model at hand, but for the bounds, wherever the rest is.
+
+        It is if nothing that it depends on is sampled, no entry is missing, and the prior precision
+        of a weight does not depend on its target. A hierarchical prior is accounted for apart.
+        """
+        parts = self._joint.parts
+        return (
+            self._noise_is_free
+            and self._joint.state_prior.odds_are_fixed
+            and all(part.priors_are_fixed and part.regression().rows is None for part in parts)
+            and bool(np.all(prior.precision == prior.precision[:, :1]))
+        )
+
     def groups(self) -> NDArray[np.int64]:
         """Return which noise variance each target has, (L,)."""
         if self.one_variance:
@@ -118,10 +138,15 @@ class MarginalBuilder:
         log_masses = log_prior_masses(*WeightPrior.of(mean.shape, mean, precision, lower, upper))
         row_root = np.sqrt(precision.mean(axis=1))
         scaled_mean = mean * row_root[:, None]
+        # Squares of squares would overflow where the squares themselves do not.
+        unit = np.sqrt(squares.sum() / max(rows.sum(), 1.0)) or 1.0
+        own_log_densities = own_log_densities + np.log(unit) * rows[own.targets].sum(axis=1)
         return Marginal(
-            grams=np.array([one.gram / np.outer(row_root, row_root) for one in alike]),
-            cross=np.ascontiguousarray(cross / row_root[:, None]),
-            squares=np.array(squares),
+            grams=np.array(
+                [one.gram / unit / np.outer(row_root, row_root) / unit for one in alike]
+            ),
+            cross=np.ascontiguousarray(cross / unit / row_root[:, None] / unit),
+            squares=squares / unit / unit,
             rows=np.array(rows),
             share=np.array(share),
             part=part.astype(np.int64),
@@ -129,9 +154,10 @@ class MarginalBuilder:
             mean=np.array(scaled_mean) if scaled_mean.any() else np.empty((0, rows.size)),
             log_constants=-log_masses,
             own_targets=own.targets,
-            own_log_densities=np.array(own_log_densities),
+            own_log_densities=own_log_densities,
             log_odds=np.array(log_odds),
             shape=np.array(shape, dtype=np.float64),
-            scale=np.array(scale, dtype=np.float64),
-            held=np.array(held, dtype=np.float64),
+            scale=np.array(scale, dtype=np.float64) / unit / unit,
+            held=np.array(held, dtype=np.float64) / unit / unit,
+            log_unit=2.0 * float(np.log(unit)),
         )

@@ -16,9 +16,8 @@ from pymc_bid.graph.roles import distribution_name, require_only_child
 from pymc_bid.graph.values import Point, active_columns
 from pymc_bid.kernels.exact.paper import flip_sweep, swap_once
 from pymc_bid.kernels.residual import residual_cross_products
-from pymc_bid.kernels.types import Marginal
 from pymc_bid.steps.base import DecompositionStep
-from pymc_bid.steps.exchange import ChainState, Conditional
+from pymc_bid.steps.exchange import ChainState, Conditional, Frozen
 from pymc_bid.steps.ladder import Ladder
 from pymc_bid.steps.marginal import MarginalBuilder
 from pymc_bid.steps.moves import make_moves
@@ -37,7 +36,7 @@ class StateStepState(StepMethodState):
     tune: bool
     started: bool
     ladder: Ladder
-    frozen: Marginal | None
+    frozen: Frozen | None
 
 
 class StateStep(DecompositionStep):
@@ -90,7 +89,7 @@ class StateStep(DecompositionStep):
         )
         self._builder = MarginalBuilder(joint, self.noise_is_free)
         self.ladder = Ladder(self.fixed_size, self._builder.one_variance, warm_up)
-        self.frozen: Marginal | None = None
+        self.frozen: Frozen | None = None
 
     @classmethod
     def claimed(cls, decomposition, model):
@@ -146,34 +145,42 @@ class StateStep(DecompositionStep):
     def _collapsed(self, point: Point) -> tuple[dict[str, int], Point]:
         """Advance the ladder and, every other time, offer the chain an exchange with it."""
         ladder, joint = self.ladder, self.decomposition.joint
-        marginal = self._marginal(point)
-        counts = {"round_trips": ladder.advance(self.rng, marginal)}
+        frozen = self._closed_form(point)
+        counts = {"round_trips": ladder.advance(self.rng, frozen.marginal)}
         if ladder.offers_exchange:
             conditional = Conditional(joint, self._builder, self.noise_is_free, point)
             chain = conditional.chain()
-            proposed = conditional.propose(self.rng, ladder, chain, marginal)
+            proposed = conditional.propose(self.rng, ladder, chain, frozen, self.tune)
             counts |= _counts(exchanges=(1, proposed is not None))
             if proposed is not None:
-                ladder.exchange(chain.state, chain.log_variances)
+                ladder.exchange(chain.state, chain.log_variances[0] - frozen.marginal.log_unit)
                 point = conditional.write(self.rng, chain, proposed)
         if not joint.state_prior.linear:
             flips, point = self._local(point)
             counts |= flips
         return counts, point
 
-    def _marginal(self, point: Point) -> Marginal:
+    def _closed_form(self, point: Point) -> Frozen:
         """Return the closed form, which follows the model while tuning and is frozen then."""
-        ladder = self.ladder
-        changed = self.tune and ladder.replicas is not None and ladder.adapt(self.frozen)
-        if self.frozen is None or (self.tune and (changed or self.rng.integers(REFRESH) == 0)):
-            joint = self.decomposition.joint
-            self.frozen = self._builder.build(
+        ladder, joint = self.ladder, self.decomposition.joint
+        if self.tune and ladder.replicas is not None:
+            ladder.adapt(self.frozen.marginal)
+        is_current = self.frozen is not None and self.frozen.is_exact and self._builder.is_current
+        if self.frozen is None or (
+            self.tune and not is_current and self.rng.integers(REFRESH) == 0
+        ):
+            prior = joint.proposal_prior(point)
+            marginal = self._builder.build(
                 *(point, joint.log_prior_odds(point), joint.noise_variance(point)),
-                *(joint.proposal_prior(point), joint.own_columns(point)),
+                *(prior, joint.own_columns(point)),
             )
+            self.frozen = Frozen(marginal, self._builder.is_exact(prior))
             ladder.is_new = True
+        elif self.frozen.is_exact and not self._builder.is_current:
+            # After tuning: other data, for which the closed form is an approximation.
+            self.frozen = self.frozen._replace(is_exact=False)
         if ladder.replicas is None:
-            ladder.start(self.rng, self.frozen, self.decomposition.joint.state.read(point))
+            ladder.start(self.rng, self.frozen.marginal, joint.state.read(point))
         return self.frozen
 
     def _own_moves(self, point: Point) -> tuple[dict[str, int], Point]:

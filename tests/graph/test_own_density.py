@@ -57,7 +57,7 @@ def test_steps_are_found_for_the_handwritten_graph():
         idata = pm.sample(
             draws=20, tune=20, chains=1, progressbar=False, compute_convergence_checks=False
         )
-    assert "bid_swaps_tried" in idata["sample_stats"]
+    assert "bid_exchanges_tried" in idata["sample_stats"]
     assert "tree_depth" not in idata["sample_stats"]
 
 

@@ -5,9 +5,9 @@ import pytest
 from scipy import stats
 
 from pymc_bid.graph.values import WeightPrior
-from pymc_bid.kernels import weights as kernel
-from pymc_bid.kernels.residual import errors_from_products, residual_cross_products
+from pymc_bid.kernels.exact import weights as kernel
 from pymc_bid.kernels.exact.weights import sweep_weights
+from pymc_bid.kernels.residual import errors_from_products, residual_cross_products
 from pymc_bid.regression import reduce_regression
 
 ALPHA = 1e-5

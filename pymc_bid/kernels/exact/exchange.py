@@ -9,7 +9,8 @@ to the replica. It is accepted with probability
     w = \frac{p(A, r, σ², Y)}{\tildeπ(r, σ²)\, q(Y \mid r, σ²)} ,
 
 which is exact for any fixed :math:`\tildeπ` and any :math:`q` that looks at :math:`(r, σ²)` alone.
-Here is the part of :math:`w` that knows the weights.
+Here is the part of :math:`w` that knows the weights. Where the closed form is that of the model at
+hand, nothing else is left of it.
 """
 
 import math
@@ -18,13 +19,13 @@ import numpy as np
 
 from pymc_bid.kernels.compilation import part
 from pymc_bid.kernels.exact.ghk import (
-    eliminate,
     find_order,
     find_sites,
-    log_joint,
-    log_proposal,
+    log_normal_ratio,
     make_workspace,
-    write_precision,
+    write_covariance,
+    write_factor,
+    write_spectrum,
     write_target,
 )
 from pymc_bid.kernels.identity import interpolated_targets
@@ -44,9 +45,11 @@ def log_prior_constant(prior, row, target):
 
 @random_kernel
 def weigh_weights(stream, drawing, state, weights, noise_variance, products, prior, own_targets):
-    r"""Return :math:`\sum_l \log [p(a_l \mid y_l, σ_l²)\, p(y_l) / q(y_l)]`.
+    r"""Return what weights add to the log of :math:`w`, and the log evidence without bounds.
 
-    Over the interpolated targets, but for -½ log 2π an entry.
+    The first is :math:`\sum_l \log [N(y_l) / q(y_l)]`, the second :math:`\sum_l \log E_l`, see
+    `pymc_bid.kernels.exact.ghk`, both over the interpolated targets and the latter but for
+    -½ log 2π an entry.
 
     Parameters
     ----------
@@ -68,7 +71,7 @@ def weigh_weights(stream, drawing, state, weights, noise_variance, products, pri
     number = members.size
     interpolated = interpolated_targets(state, own_targets, weights.shape[1])
     work = make_workspace(members)
-    values, least, constants = np.empty(number), np.empty(number), np.empty(number)
+    values = np.empty(number)
     # Where nothing tells the targets apart, their precision matrix is the same.
     alike = prior.precision.strides[1] == 0
     prior_is_shared = (
@@ -77,39 +80,39 @@ def weigh_weights(stream, drawing, state, weights, noise_variance, products, pri
         and prior.lower.strides[1] == 0
         and prior.upper.strides[1] == 0
     )
-    last, has_constants = -1, False
-    total = 0.0
+    last, constant, ordered = -1, 0.0, False
+    log_ratio, log_evidence = 0.0, 0.0
     for target in range(weights.shape[1]):
         if interpolated[target] == 0.0:
             continue
         variance, pattern = noise_variance[target], products.pattern[target]
-        same = (
-            alike
-            and last >= 0
-            and products.pattern[last] == pattern
-            and noise_variance[last] == variance
-        )
-        if not same:
-            write_precision(work, products.grams[pattern], variance, prior.precision, target)
-        if not (has_constants and prior_is_shared):
+        same_gram = alike and last >= 0 and products.pattern[last] == pattern
+        if not same_gram:
+            write_spectrum(work, products.grams[pattern], prior.precision, target)
+        if not (same_gram and noise_variance[last] == variance):
+            write_covariance(work, variance)
+            ordered = False
+        if last < 0 or not prior_is_shared:
+            constant = 0.0
             for k in range(number):
-                least[k] = prior.precision[members[k], target]
-                constants[k] = log_prior_constant(prior, members[k], target)
-            has_constants = True
+                constant += log_prior_constant(prior, members[k], target)
         last = target
-        bounded = write_target(work, products.cross, variance, prior, target)
-        find_sites(work, find_order(work, bounded))
-        eliminate(work)
+        log_evidence += constant + write_target(work, products.cross, variance, prior, target)
+        log_evidence -= 0.5 * products.rows[target] * math.log(variance)
+        log_evidence -= 0.5 * products.squares[target] / variance
+        # A single weight near a bound is drawn first, and the others have nothing to look out for.
+        near = find_order(work)
+        sites = find_sites(work) if near > 1 else 0
+        if near > 0 or not ordered:
+            write_factor(work)
+            ordered = near == 0
         for k in range(number):
             values[k] = weights[members[k], target]
-        log_q = log_proposal(rng, drawing, work, least, values)
+        log_ratio += log_normal_ratio(rng, drawing, work, sites, values)
         if drawing:
             for k in range(number):
                 weights[members[k], target] = values[k]
-        total += constants.sum() + log_joint(work, values) - log_q
-        total -= 0.5 * products.rows[target] * math.log(variance)
-        total -= 0.5 * products.squares[target] / variance
-    return total
+    return log_ratio, log_evidence
 
 
 @random_kernel

@@ -1,9 +1,10 @@
 r"""Weights of one target drawn within their bounds, one after the other, with a known density.
 
 Without bounds the weights :math:`y` of the chosen columns :math:`J` in one target :math:`a` have
-the posterior :math:`N(Λ^{-1} h, Λ^{-1})`,
+the posterior :math:`N(m, Σ)`,
 
-.. math:: Λ = G_{JJ} / σ² + \operatorname{diag} τ, \qquad h = B_J^\top a / σ² + τ μ .
+.. math:: Σ^{-1} = G_{JJ} / σ² + \operatorname{diag} τ, \qquad
+    Σ^{-1} m = B_J^\top a / σ² + τ μ .
 
 Drawing each weight within its bounds, given those drawn before it and with those still to come
 integrated out, has a density :math:`q(y)` that is known (Geweke, Hajivassiliou, Keane). It does not
@@ -11,12 +12,15 @@ know of the bounds of the weights still to come. Expectation propagation has a n
 :math:`\exp(b_k y_k - \tfrac12 s_k y_k²)` for each of these bounds; with the factors of the weights
 still to come as part of the density it looks ahead, and
 
-.. math:: w(y) = p(a \mid y)\, p(y) / q(y)
+.. math:: w(y) = p(a \mid y)\, p(y) / q(y) = E\, N(y \mid m, Σ) / q(y)
 
-hardly varies. The weights whose bounds take most are drawn first: one that is drawn last, or has no
-bound nearby, needs no looking ahead. Factors and order follow from :math:`(J, σ²)` and the data
-alone, so that :math:`q` does too, and the mean of :math:`w` over :math:`q` is the evidence with the
-bounds.
+hardly varies, where :math:`E` is the evidence with the bounds left out of the likelihood. The
+weights whose bounds take most are drawn first: one that is drawn last, or has no bound nearby,
+needs no looking ahead. Factors and order follow from :math:`(J, σ²)` and the data alone, so that
+:math:`q` does too, and the mean of :math:`w` over :math:`q` is the evidence with the bounds.
+
+Both densities are products of conditional ones, taken weight by weight from covariances, so that
+nothing cancels however small the noise is, with copies among the columns or without.
 """
 
 import math
@@ -29,28 +33,31 @@ from pymc_bid.kernels.compilation import part
 from pymc_bid.kernels.marginal.propagation import is_near_bound, propagate_target
 from pymc_bid.kernels.truncated_normal import draw_truncated_normal, log_interval_mass
 
+SMALLEST_VARIANCE = 3e-16
+"""Of a weight given others, relative to that of its own: less is a rounding error."""
+
 
 class Workspace(NamedTuple):
     """Arrays for the weights of one target after the other, K chosen columns."""
 
     members: NDArray[np.int64]
     """The chosen columns, (K,)."""
-    precision: NDArray[np.float64]
-    """Λ, (K, K)."""
+    eigenvalues: NDArray[np.float64]
+    """Of the Gram matrix in units in which each weight has prior precision 1, (K,)."""
+    eigenvectors: NDArray[np.float64]
+    """Its eigenvectors, in the weights' own units, (K, K)."""
     covariance: NDArray[np.float64]
-    """Its inverse, (K, K)."""
+    """Σ, (K, K)."""
+    center: NDArray[np.float64]
+    """m, (K,)."""
     order: NDArray[np.int64]
-    """The weights in the order in which they are integrated out, drawn from the last on, (K,)."""
+    """The weights in the order in which they are drawn, (K,)."""
     log_masses: NDArray[np.float64]
     """Log of the mass that each weight by itself has within its bounds, (K,)."""
-    reduced: NDArray[np.float64]
-    """Λ with factors, in that order, weights integrated out from the first on, (K, K)."""
-    linear: NDArray[np.float64]
-    """h, (K,)."""
-    reduced_linear: NDArray[np.float64]
-    """h with factors and likewise reduced, (K,)."""
-    center: NDArray[np.float64]
-    """Posterior mean without bounds, (K,)."""
+    factor: NDArray[np.float64]
+    """Cholesky factor of Σ in that order, (K, K)."""
+    standard: NDArray[np.float64]
+    """The weights less their conditional means, in conditional standard deviations, (K,)."""
     lower: NDArray[np.float64]
     upper: NDArray[np.float64]
     site_precision: NDArray[np.float64]
@@ -60,9 +67,13 @@ class Workspace(NamedTuple):
     has_site: NDArray[np.bool_]
     sited: NDArray[np.int64]
     """The weights that have a factor, (K,)."""
+    place: NDArray[np.int64]
+    """Where each weight stands among these, -1 if it has none, (K,)."""
     normal_center: NDArray[np.float64]
+    """Mean of these weights with all factors still to come, given those drawn before, (K,)."""
     normal_covariance: NDArray[np.float64]
-    normal_row: NDArray[np.float64]
+    """Their covariance, (K, K)."""
+    row: NDArray[np.float64]
     fitted: NDArray[np.float64]
 
 
@@ -70,94 +81,110 @@ class Workspace(NamedTuple):
 def make_workspace(members):
     """Return a workspace for a set of columns."""
     number = members.size
+    square, line = (number, number), number
     return Workspace(
-        members,
-        np.empty((number, number)),
-        np.empty((number, number)),
-        np.empty(number, np.int64),
-        np.empty(number),
-        np.empty((number, number)),
-        np.empty(number),
-        np.empty(number),
-        np.empty(number),
-        np.empty(number),
-        np.empty(number),
-        np.empty(number),
-        np.empty(number),
-        np.empty(number, np.bool_),
-        np.empty(number, np.int64),
-        np.empty(number),
-        np.empty((number, number)),
-        np.empty(number),
-        np.empty(number),
+        members=members,
+        eigenvalues=np.empty(line),
+        eigenvectors=np.empty(square),
+        covariance=np.empty(square),
+        center=np.empty(line),
+        order=np.empty(line, np.int64),
+        log_masses=np.empty(line),
+        factor=np.empty(square),
+        standard=np.empty(line),
+        lower=np.empty(line),
+        upper=np.empty(line),
+        site_precision=np.empty(line),
+        site_linear=np.empty(line),
+        has_site=np.empty(line, np.bool_),
+        sited=np.empty(line, np.int64),
+        place=np.empty(line, np.int64),
+        normal_center=np.empty(line),
+        normal_covariance=np.empty(square),
+        row=np.empty(line),
+        fitted=np.empty(line),
     )
 
 
 @part()
-def write_precision(work, gram, variance, precision, target):
-    """Write Λ and its inverse."""
-    members, number = work.members, work.members.size
+def write_spectrum(work, gram, precision, target):
+    """Write eigenvalues and eigenvectors of the Gram matrix of the chosen columns."""
+    number, members = work.members.size, work.members
+    if number == 0:
+        return
+    scaled = np.empty((number, number))
     for first in range(number):
         for second in range(number):
-            work.precision[first, second] = gram[members[first], members[second]] / variance
-        work.precision[first, first] += precision[members[first], target]
-    # Gauss-Jordan: Λ is positive definite, and no pivot falls below the prior's precision but by
-    # rounding.
-    inverse = work.covariance
-    inverse[:] = work.precision
-    for row in range(number):
-        pivot = 1.0 / max(inverse[row, row], precision[members[row], target])
-        line = inverse[row]
-        for column in range(number):
-            line[column] *= pivot
-        line[row] = pivot
-        for other in range(number):
-            if other != row:
-                factor = inverse[other, row]
-                changed = inverse[other]
-                for column in range(number):
-                    changed[column] -= factor * line[column]
-                changed[row] = -factor * pivot
+            scaled[first, second] = gram[members[first], members[second]] / math.sqrt(
+                precision[members[first], target] * precision[members[second], target]
+            )
+    values, vectors = np.linalg.eigh(scaled)
+    for k in range(number):
+        # What rounding leaves of zero would be a lot of information at little noise.
+        is_zero = values[k] <= 1e-15 * number * values[number - 1]
+        work.eigenvalues[k] = 0.0 if is_zero else values[k]
+        for first in range(number):
+            root = math.sqrt(precision[members[first], target])
+            work.eigenvectors[first, k] = vectors[first, k] / root
+
+
+@part()
+def write_covariance(work, variance):
+    """Write Σ at a noise variance."""
+    number = work.members.size
+    work.covariance[:] = 0.0
+    for k in range(number):
+        scale = variance / (variance + work.eigenvalues[k])
+        for first in range(number):
+            factor = scale * work.eigenvectors[first, k]
+            for second in range(number):
+                work.covariance[first, second] += factor * work.eigenvectors[second, k]
 
 
 @part()
 def write_target(work, cross, variance, prior, target):
-    """Write h, the posterior mean and the bounds of a target; tell whether there are any."""
+    """Write m and the bounds of a target; return ½ m·Σ⁻¹m - ½ log |Σ⁻¹|."""
     number = work.members.size
-    bounded = False
     for k in range(number):
         row = work.members[k]
-        work.linear[k] = cross[row, target] / variance
-        work.linear[k] += prior.precision[row, target] * prior.mean[row, target]
         work.lower[k], work.upper[k] = prior.lower[row, target], prior.upper[row, target]
-        bounded = bounded or work.lower[k] > -np.inf or work.upper[k] < np.inf
-    for first in range(number):
-        total = 0.0
-        for second in range(number):
-            total += work.covariance[first, second] * work.linear[second]
-        work.center[first] = total
-    return bounded
+        work.center[k] = 0.0
+    total = 0.0
+    for k in range(number):
+        data, prior_part = 0.0, 0.0
+        for other in range(number):
+            row = work.members[other]
+            entry, tau = work.eigenvectors[other, k], prior.precision[row, target]
+            # Along a null vector of the Gram matrix there are no data, only rounding errors.
+            data += entry * cross[row, target] if work.eigenvalues[k] > 0.0 else 0.0
+            prior_part += entry * tau * prior.mean[row, target]
+        spread = variance + work.eigenvalues[k]
+        projection = (data + variance * prior_part) / spread
+        # The linear term is (data / σ² + prior part), its product with the mean a square.
+        total += 0.5 * projection * (data / variance + prior_part)
+        total -= 0.5 * math.log(spread / variance)
+        for first in range(number):
+            work.center[first] += work.eigenvectors[first, k] * projection
+    for k in range(number):
+        total -= 0.5 * math.log(prior.precision[work.members[k], target])
+    return total
 
 
 @part()
-def find_order(work, bounded):
+def find_order(work):
     """Order the weights by the mass within their bounds; return how many are near a bound."""
     number, near = work.members.size, 0
     for k in range(number):
-        work.order[k] = k
-        work.log_masses[k] = 0.0
-    if not bounded:
-        return 0
-    for k in range(number):
         variance = work.covariance[k, k]
+        work.log_masses[k] = 0.0
         if is_near_bound(work.center[k], variance, work.lower[k], work.upper[k]):
             work.log_masses[k] = log_interval_mass(
                 work.center[k], 1.0 / variance, work.lower[k], work.upper[k]
             )
             near += 1
-        # One after the other into a descending order.
+        # One after the other into an ascending order.
         place = k
-        while place > 0 and work.log_masses[work.order[place - 1]] < work.log_masses[k]:
+        while place > 0 and work.log_masses[work.order[place - 1]] > work.log_masses[k]:
             work.order[place] = work.order[place - 1]
             place -= 1
         work.order[place] = k
@@ -165,14 +192,12 @@ def find_order(work, bounded):
 
 
 @part()
-def find_sites(work, near):
-    """Find the factors of expectation propagation, from none, where there is anything to see."""
+def find_sites(work):
+    """Find the factors of expectation propagation, starting from none."""
     work.site_precision[:] = 0.0
     work.site_linear[:] = 0.0
-    if near < 2:
-        return
     work.has_site[:] = False
-    propagate_target(
+    _, size = propagate_target(
         work.center,
         work.covariance,
         work.lower,
@@ -180,67 +205,93 @@ def find_sites(work, near):
         (work.site_precision, work.site_linear),
         work.has_site,
         work.sited,
-        (work.normal_center, work.normal_covariance, work.normal_row),
+        (work.normal_center, work.normal_covariance, work.row),
         work.fitted,
     )
+    work.place[:] = -1
+    for index in range(size):
+        # Where it fails, for rounding, nobody looks ahead.
+        if not (0.0 < work.normal_covariance[index, index] < np.inf):
+            return 0
+        work.place[work.sited[index]] = index
+    return size
 
 
 @part()
-def eliminate(work):
-    """Integrate weights out in order, each with its factor.
-
-    Row k of the reduced matrix is left as it was before weight k was integrated out, which is
-    where weight k is drawn from.
-    """
-    number, order = work.members.size, work.order
-    reduced, linear = work.reduced, work.reduced_linear
+def write_factor(work):
+    """Write the Cholesky factor of Σ in the order of the draws."""
+    number, order, factor = work.members.size, work.order, work.factor
     for first in range(number):
-        linear[first] = work.linear[order[first]]
-        for second in range(number):
-            reduced[first, second] = work.precision[order[first], order[second]]
-    for k in range(number):
-        pivot = reduced[k, k] + work.site_precision[order[k]]
-        pull = (linear[k] + work.site_linear[order[k]]) / pivot
-        for other in range(k + 1, number):
-            factor = reduced[other, k] / pivot
-            linear[other] -= reduced[other, k] * pull
-            for column in range(k + 1, number):
-                reduced[other, column] -= factor * reduced[k, column]
+        for second in range(first + 1):
+            value = work.covariance[order[first], order[second]]
+            for inner in range(second):
+                value -= factor[first, inner] * factor[second, inner]
+            if first == second:
+                least = SMALLEST_VARIANCE * work.covariance[order[first], order[first]]
+                factor[first, first] = math.sqrt(max(value, least))
+            else:
+                factor[first, second] = value / factor[second, second]
 
 
 @part()
-def log_proposal(rng, drawing, work, least, values):
-    """Draw weights from q into `values`, or take those that are there; return log q but for 2π.
+def sited_variance(work, index):
+    """Return the variance of a weight with all factors still to come."""
+    weight = work.sited[index]
+    least = SMALLEST_VARIANCE * work.covariance[weight, weight]
+    return max(work.normal_covariance[index, index], least)
 
-    `least` is the prior precision of each weight, which the precision that it is drawn with cannot
-    fall below but by rounding.
-    """
-    number = work.members.size
+
+@part()
+def look_ahead(work, index):
+    """Return mean and variance of a weight with the factors of those still to come, not its own."""
+    weight = work.sited[index]
+    variance = sited_variance(work, index)
+    precision = work.site_precision[weight]
+    linear = work.site_linear[weight]
+    without = 1.0 - precision * variance
+    if not without > 1e-10:
+        return work.normal_center[index], variance
+    return (work.normal_center[index] - linear * variance) / without, variance / without
+
+
+@part()
+def condition_on(work, index, size, value):
+    """Take a weight that has a factor as given."""
+    center, covariance = work.normal_center, work.normal_covariance
+    variance = sited_variance(work, index)
+    shift = (value - center[index]) / variance
+    for other in range(size):
+        work.row[other] = covariance[index, other]
+    for first in range(size):
+        center[first] += shift * work.row[first]
+        factor = work.row[first] / variance
+        for second in range(size):
+            covariance[first, second] -= factor * work.row[second]
+
+
+@part()
+def log_normal_ratio(rng, drawing, work, sites, values):
+    """Draw weights from q into `values`, or take those that are there; return log [N(y) / q(y)]."""
     total = 0.0
-    for k in range(number - 1, -1, -1):
+    for k in range(work.members.size):
         weight = work.order[k]
         lower, upper = work.lower[weight], work.upper[weight]
-        concentration = max(work.reduced[k, k], least[weight])
-        center = work.reduced_linear[k]
-        for later in range(k + 1, number):
-            center -= work.reduced[k, later] * values[work.order[later]]
-        center /= concentration
+        plain_center = work.center[weight]
+        for earlier in range(k):
+            plain_center += work.factor[k, earlier] * work.standard[earlier]
+        deviation = work.factor[k, k]
+        center, variance = plain_center, deviation * deviation
+        is_sited = sites > 0 and work.place[weight] >= 0
+        if is_sited:
+            center, variance = look_ahead(work, work.place[weight])
         if drawing:
-            values[weight] = draw_truncated_normal(rng, center, concentration, lower, upper)
-        deviation = values[weight] - center
-        total += 0.5 * (math.log(concentration) - concentration * deviation * deviation)
-        total -= log_interval_mass(center, concentration, lower, upper)
-    return total
-
-
-@part()
-def log_joint(work, values):
-    """Return h·y - ½ y·Λy."""
-    number = work.members.size
-    total = 0.0
-    for first in range(number):
-        product = 0.0
-        for second in range(number):
-            product += work.precision[first, second] * values[second]
-        total += values[first] * (work.linear[first] - 0.5 * product)
+            values[weight] = draw_truncated_normal(rng, center, 1.0 / variance, lower, upper)
+        value = values[weight]
+        total += log_interval_mass(center, 1.0 / variance, lower, upper)
+        work.standard[k] = (value - plain_center) / deviation
+        if is_sited:
+            distance = value - center
+            total += 0.5 * (distance * distance / variance + math.log(variance))
+            total -= 0.5 * work.standard[k] * work.standard[k] + math.log(deviation)
+            condition_on(work, work.place[weight], sites, value)
     return total

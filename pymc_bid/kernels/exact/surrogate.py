@@ -10,6 +10,7 @@ from pymc_bid.kernels.marginal.noise import (
     MOST_POINTS,
     draw_from_table,
     log_noise_density,
+    log_noise_integral,
     log_table_density,
     tabulate_noise,
 )
@@ -25,9 +26,10 @@ def log_marginal_at(state, log_variance, marginal):
 
 @random_kernel
 def propose_noise(stream, drawing, state, log_variances, marginal):
-    """Return the log density of log noise variances under a proposal given a state.
+    """Return the log densities of log noise variances, under a proposal and without bounds.
 
-    Close to their posterior without bounds, one table for each group.
+    The first is that of tables, one for each group, which are close to the second, the posterior
+    given the state.
 
     Parameters
     ----------
@@ -42,19 +44,23 @@ def propose_noise(stream, drawing, state, log_variances, marginal):
     rng = generator_at(stream)
     densities = noise_densities(state, marginal)
     grid = np.empty(MOST_POINTS)
-    total = 0.0
+    log_proposal, log_posterior = 0.0, 0.0
     for group in range(log_variances.size):
         density = density_of(group, densities)
         if density.targets > 0.0:
             table = tabulate_noise(density, grid)
             if drawing:
                 log_variances[group] = draw_from_table(rng, table)
-            total += log_table_density(log_variances[group], table)
+            x = log_variances[group]
+            log_proposal += log_table_density(x, table)
+            log_posterior += log_noise_density(x, density) - log_noise_integral(density)
         else:
             if drawing:
                 drawn = density.scale / rng.standard_gamma(density.shape)
                 log_variances[group] = math.log(min(max(drawn, 1e-300), 1e300))
             x = log_variances[group]
-            total += density.shape * (math.log(density.scale) - x)
-            total -= density.scale * math.exp(-x) + math.lgamma(density.shape)
-    return total
+            log_prior = density.shape * (math.log(density.scale) - x) - math.lgamma(density.shape)
+            log_prior -= density.scale * math.exp(-x)
+            log_proposal += log_prior
+            log_posterior += log_prior
+    return log_proposal, log_posterior

@@ -92,7 +92,7 @@ def learn(index, replicas, marginal, reference):
     numbers[3], numbers[4] = found[5] + log_prior, log_reference
     size = density.eigenvalues.size
     replicas.eigenvalues[index, :size] = density.eigenvalues
-    replicas.projections[index, :size] = density.projections
+    replicas.explained[index, :size] = density.explained
     replicas.known[index] = 1
 
 
@@ -108,7 +108,7 @@ def density_at(index, power, replicas, reference):
         power * numbers[1] + (1.0 - power) * reference.scale,
         power * numbers[2],
         replicas.eigenvalues[index, :size],
-        power * replicas.projections[index, :size],
+        power * replicas.explained[index, :size],
     )
 
 
@@ -188,7 +188,7 @@ def exchange_pair(rng, first, is_held, replicas, reference, grid):
         replicas.log_variances[first], replicas.log_variances[second] = at_cold, at_hot
         exchange_rows(replicas.numbers, first)
         exchange_rows(replicas.eigenvalues, first)
-        exchange_rows(replicas.projections, first)
+        exchange_rows(replicas.explained, first)
 
 
 @random_kernel

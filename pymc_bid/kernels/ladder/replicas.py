@@ -43,7 +43,7 @@ class Replicas(NamedTuple):
     without it and of the reference, (T, 5)."""
     eigenvalues: NDArray[np.float64]
     """Of the noise density, the first as many as there are chosen columns, (T, N)."""
-    projections: NDArray[np.float64]
+    explained: NDArray[np.float64]
     """Likewise."""
     rejections: NDArray[np.float64]
     """Sum of the probabilities that an exchange of i and i + 1 was rejected, (T,)."""

@@ -4,8 +4,8 @@ With the chosen columns :math:`J`, :math:`G_{JJ} = V \operatorname{diag}(d) V^\t
 :math:`e_l = V^\top (B_J^\top a_l - G_{JJ} μ_l)`, in units in which each weight has prior precision 1,
 
 .. math:: \log p(a_l \mid J, σ²) = -\tfrac12 \Bigl[ M_l \log 2πσ² + \sum_k \log(1 + d_k/σ²)
-    + \frac{1}{σ²} \Bigl(|a_l - B_J μ_l|² - \sum_k \frac{e_{kl}²}{σ² + d_k}\Bigr) \Bigr]
-    - \sum_k \log P⁰_{kl}
+    + \frac{R_l}{σ²} + \sum_k \frac{e_{kl}² / d_k}{σ² + d_k} \Bigr] - \sum_k \log P⁰_{kl},
+    \qquad R_l = |a_l - B_J μ_l|² - \sum_k e_{kl}² / d_k ,
 
 where :math:`P⁰` is the mass of the weight's prior within its bounds. The noise variance is one more
 integral, in one dimension, for each group of targets that share it. With the identity the chosen
@@ -21,6 +21,9 @@ from pymc_bid.kernels.compilation import kernel, part
 from pymc_bid.kernels.identity import interpolated_targets
 from pymc_bid.kernels.marginal.noise import log_noise_density, log_noise_integral
 from pymc_bid.kernels.types import NoiseDensity
+
+SMALLEST_EIGENVALUE = 1e-15
+"""Relative to the largest one, for each column: below it, an eigenvalue is a rounding error."""
 
 
 @part()
@@ -62,8 +65,9 @@ def spectrum(members, marginal):
                 gram[first, second] = marginal.grams[index, members[first], members[second]]
         values, vectors = np.linalg.eigh(gram)
         for k in range(number):
-            # Rounding takes zeros below zero.
-            eigenvalues[index, k] = max(values[k], 0.0)
+            # What rounding leaves of zero explains nothing.
+            is_zero = values[k] <= SMALLEST_EIGENVALUE * number * values[number - 1]
+            eigenvalues[index, k] = 0.0 if is_zero else values[k]
             for first in range(number):
                 factor = vectors[first, k]
                 for target in range(start, end):
@@ -80,7 +84,7 @@ def noise_densities(state, marginal):
     -------
     shape, scale, targets : arrays (S,)
         See `NoiseDensity`; those of a group without targets are the prior's.
-    eigenvalues, projections : arrays (S, K)
+    eigenvalues, explained : arrays (S, K)
     rest : float
         The log evidence less the log integrals (or densities) of the groups, odds left out.
     """
@@ -92,7 +96,7 @@ def noise_densities(state, marginal):
     shape, scale = marginal.shape.copy(), marginal.scale.copy()
     targets = np.zeros(groups)
     group_eigenvalues = np.zeros((groups, number))
-    group_projections = np.zeros((groups, number))
+    explained = np.zeros((groups, number))
     rest = 0.0
     for row in members:
         rest += marginal.own_log_densities[row]
@@ -101,28 +105,31 @@ def noise_densities(state, marginal):
             continue
         group = marginal.group[target]
         shape[group] += 0.5 * marginal.rows[target]
-        scale[group] += 0.5 * squares[target]
         targets[group] += 1.0
+        left = squares[target]
         for k in range(number):
             rest += marginal.log_constants[members[k], target]
-            value = projections[k, target]
-            group_projections[group, k] += value * value
-            group_eigenvalues[group, k] = (
-                marginal.share[target] * eigenvalues[marginal.part[target], k]
-            )
+            eigenvalue = marginal.share[target] * eigenvalues[marginal.part[target], k]
+            group_eigenvalues[group, k] = eigenvalue
+            if eigenvalue > 0.0:
+                square = projections[k, target] * projections[k, target] / eigenvalue
+                explained[group, k] += square
+                left -= square
+        # Rounding takes a perfect fit below zero.
+        scale[group] += 0.5 * max(left, 0.0)
     for group in range(groups):
         if math.isnan(marginal.held[group]):
             rest += marginal.shape[group] * math.log(marginal.scale[group])
             rest -= math.lgamma(marginal.shape[group])
-    return shape, scale, targets, group_eigenvalues, group_projections, rest
+    return shape, scale, targets, group_eigenvalues, explained, rest
 
 
 @part()
 def density_of(group, densities):
     """Return the density of the noise variance of one group."""
-    shape, scale, targets, eigenvalues, projections, _ = densities
+    shape, scale, targets, eigenvalues, explained, _ = densities
     return NoiseDensity(
-        shape[group], scale[group], targets[group], eigenvalues[group], projections[group]
+        shape[group], scale[group], targets[group], eigenvalues[group], explained[group]
     )
 
 

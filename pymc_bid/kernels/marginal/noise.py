@@ -47,12 +47,12 @@ class NoiseTable(NamedTuple):
 def log_noise_density(x, density):
     """Return the log density at x, see `NoiseDensity`."""
     variance = math.exp(x)
-    fitted = 0.0
+    explained = 0.0
     log_determinant = 0.0
     product = 1.0
     for k in range(density.eigenvalues.size):
         total = variance + density.eigenvalues[k]
-        fitted += density.projections[k] / total
+        explained += density.explained[k] / total
         # One logarithm for many factors.
         product *= total / variance
         if product > _LARGEST_PRODUCT:
@@ -61,8 +61,8 @@ def log_noise_density(x, density):
     log_determinant += math.log(product)
     return (
         -density.shape * x
-        - (density.scale - 0.5 * fitted) / variance
-        - 0.5 * density.targets * log_determinant
+        - density.scale / variance
+        - 0.5 * (explained + density.targets * log_determinant)
     )
 
 
@@ -70,19 +70,15 @@ def log_noise_density(x, density):
 def noise_derivatives(x, density):
     """Return the first two derivatives of the log density at x."""
     variance = math.exp(x)
-    fitted, square, cube, ratio, product = 0.0, 0.0, 0.0, 0.0, 0.0
+    first = density.scale / variance - density.shape
+    second = -density.scale / variance
     for k in range(density.eigenvalues.size):
-        inverse = 1.0 / (variance + density.eigenvalues[k])
-        term = density.projections[k] * inverse
-        fitted += term
-        square += term * inverse
-        cube += term * inverse * inverse
-        share = density.eigenvalues[k] * inverse
-        ratio += share
-        product += share * variance * inverse
-    residual = (density.scale - 0.5 * fitted) / variance
-    first = -density.shape + residual + 0.5 * density.targets * ratio - 0.5 * square
-    second = -residual + 0.5 * square - 0.5 * density.targets * product + variance * cube
+        eigenvalue = density.eigenvalues[k]
+        inverse = 1.0 / (variance + eigenvalue)
+        pull = 0.5 * density.explained[k] * variance * inverse * inverse
+        share = 0.5 * density.targets * eigenvalue * inverse
+        first += pull + share
+        second += (pull * (eigenvalue - variance) - share * variance) * inverse
     return first, second
 
 
@@ -92,15 +88,10 @@ def find_mode(density):
 
     A coarse grid over all that can be, for there may be two modes, then Newton's method.
     """
-    least = density.scale
-    for k in range(density.eigenvalues.size):
-        if density.eigenvalues[k] > 0.0:
-            least -= 0.5 * density.projections[k] / density.eigenvalues[k]
-    # What rounding leaves of a perfect fit has no logarithm.
-    least = max(least, 1e-12 * density.scale)
-    lowest = math.log(least / density.shape)
+    lowest = math.log(density.scale / density.shape)
     free = density.shape - 0.5 * density.targets * density.eigenvalues.size
-    highest = math.log(density.scale / max(free, 0.1 * density.shape))
+    most = density.scale + 0.5 * density.explained.sum()
+    highest = math.log(most / max(free, 0.1 * density.shape))
     points = 2 + int(highest - lowest)
     width = (highest - lowest) / (points - 1)
     mode, best = lowest, -np.inf

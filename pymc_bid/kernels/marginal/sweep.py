@@ -68,14 +68,24 @@ def build_table(state, variance, marginal, constants, values):
     table = Table(values, constants, interpolated, np.zeros(1))
     for row in range(size):
         if state[row] == 1:
-            sweep(row, table)
+            sweep(row, False, table)
     return table
 
 
+@part()
+def kept_diagonal(value, is_in):
+    """Return a precision, or a variance of a column that is in, with rounding errors undone.
+
+    No precision is less than that of the prior, which is 1.
+    """
+    return min(max(value, 1e-300), 1.0) if is_in else max(value, 1.0)
+
+
 @part(fastmath={"contract"})
-def sweep(row, table):
+def sweep(row, is_in, table):
     """Take a column in or out, in place; doing it twice changes nothing."""
     values = table.values
+    values[row, row] = kept_diagonal(values[row, row], is_in)
     inverse = 1.0 / values[row, row]
     table.log_determinant[0] -= math.log(inverse)
     pivot = values[row]
@@ -96,7 +106,7 @@ def sweep(row, table):
 @part()
 def change_column(state, row, marginal, table):
     """Take a column in or out of the state, with all that follows."""
-    sweep(row, table)
+    sweep(row, state[row] == 1, table)
     state[row] = 1 - state[row]
     set_interpolated(table.interpolated, marginal.own_targets, row, 1.0 - state[row])
 
@@ -136,8 +146,9 @@ def log_own_evidence(state, row, variance, marginal, table):
         share = 0.0
         if is_in:
             # As if it had been taken out.
-            total -= 0.5 * math.log(values[row, row])
-            share = values[row, size + target] / values[row, row]
+            variance_in = kept_diagonal(values[row, row], True)
+            total -= 0.5 * math.log(variance_in)
+            share = values[row, size + target] / variance_in
         for other in range(size):
             if state[other] == 0 or other == row:
                 continue
@@ -153,7 +164,7 @@ def log_own_evidence(state, row, variance, marginal, table):
 def log_odds_from_data(state, row, variance, marginal, table):
     """Return log p(A | column in) - log p(A | column out), all other columns as they are."""
     size = state.size
-    diagonal = table.values[row, row]
+    diagonal = kept_diagonal(table.values[row, row], state[row] == 1)
     log_precision = -math.log(diagonal) if state[row] == 1 else math.log(diagonal)
     number, squares, total = interpolated_sums(row, table)
     if state[row] == 0:
