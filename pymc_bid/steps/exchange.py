@@ -154,7 +154,7 @@ class Conditional:
     def propose(
         self, rng, ladder: Ladder, chain: ChainState, frozen: Frozen, tuning: bool
     ) -> ChainState | None:
-        """Return the state of the first replica with weights, or None if that is not accepted.
+        """Return the set of the first replica with weights, or None if that is not accepted.
 
         While tuning also a better one is taken: the exchange does not ask whether a set is good,
         which the ladder sees to, but only what the bounds make of it, and a chain that starts where
@@ -164,13 +164,31 @@ class Conditional:
         log_variances = np.empty(chain.log_variances.size)
         log_variances[0] = replicas.log_variances[0] + marginal.log_unit
         proposed = ChainState(replicas.states[0].copy(), chain.weights.copy(), log_variances)
+        return self._decide(rng, chain, proposed, frozen, tuning)
+
+    def propose_beside(
+        self, rng, ladder: Ladder, chain: ChainState, frozen: Frozen, tuning: bool
+    ) -> ChainState | None:
+        """Return a set that the closed form leads to from that of the chain, if it is accepted.
+
+        Where the closed form is only like the model at hand, it errs less between neighbours.
+        """
+        log_unit = frozen.marginal.log_unit
+        proposed = ChainState(*(array.copy() for array in chain))
+        log_variance = chain.log_variances[0] - log_unit
+        if not self._noise_is_free:
+            log_variance = np.log(frozen.marginal.held[0])
+        ladder.move_beside(rng, proposed.state, log_variance, frozen.marginal)
+        return self._decide(rng, chain, proposed, frozen, tuning)
+
+    def _decide(self, rng, chain, proposed, frozen: Frozen, tuning: bool) -> ChainState | None:
         log_ratio = self._log_weight(rng, True, proposed, frozen)
         log_ratio -= self._log_weight(rng, False, chain, frozen)
         if rng.standard_exponential() > -log_ratio:
             return proposed
         if tuning:
-            log_ratio += self.log_surrogate(rng, False, proposed, marginal)
-            log_ratio -= self.log_surrogate(rng, False, chain, marginal)
+            log_ratio += self.log_surrogate(rng, False, proposed, frozen.marginal)
+            log_ratio -= self.log_surrogate(rng, False, chain, frozen.marginal)
             if log_ratio > 0.0:
                 return proposed
         return None

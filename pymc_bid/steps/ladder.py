@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from pymc_bid.kernels.ladder.common_noise import advance_common
-from pymc_bid.kernels.ladder.integrated_noise import advance_integrated
+from pymc_bid.kernels.ladder.common_noise import advance_common, move_beside
+from pymc_bid.kernels.ladder.integrated_noise import advance_integrated, swap_beside
 from pymc_bid.kernels.ladder.replicas import Reference, Replicas
 from pymc_bid.kernels.types import Marginal
 
@@ -127,6 +127,14 @@ class Ladder:
         replicas.log_variances[0] = log_variance
         replicas.known[0] = 0
         replicas.fresh[0], self.chain_is_fresh = self.chain_is_fresh, replicas.fresh[0]
+
+    def move_beside(self, rng: np.random.Generator, state, log_variance, marginal) -> None:
+        """Move a set as the first replica does, but reversibly, in place."""
+        if self.one_variance:
+            backwards = rng.random() < 0.5
+            move_beside(rng, backwards, state, log_variance, marginal, self._reference)
+        else:
+            swap_beside(rng, marginal.log_odds.size, state, marginal, self._reference)
 
     def adapt(self, marginal: Marginal) -> bool:
         """While tuning: place powers so that all neighbours exchange equally often.

@@ -147,13 +147,17 @@ class StateStep(DecompositionStep):
         ladder, joint = self.ladder, self.decomposition.joint
         frozen = self._closed_form(point)
         counts = {"round_trips": ladder.advance(self.rng, frozen.marginal)}
-        if ladder.offers_exchange:
+        offers = ladder.offers_exchange
+        if offers or not frozen.is_exact:
             conditional = Conditional(joint, self._builder, self.noise_is_free, point)
             chain = conditional.chain()
-            proposed = conditional.propose(self.rng, ladder, chain, frozen, self.tune)
-            counts |= _counts(exchanges=(1, proposed is not None))
+            propose = conditional.propose if offers else conditional.propose_beside
+            proposed = propose(self.rng, ladder, chain, frozen, self.tune)
+            moves = {"exchanges" if offers else "neighbours": (1, proposed is not None)}
+            counts |= _counts(**moves)
             if proposed is not None:
-                ladder.exchange(chain.state, chain.log_variances[0] - frozen.marginal.log_unit)
+                if offers:
+                    ladder.exchange(chain.state, chain.log_variances[0] - frozen.marginal.log_unit)
                 point = conditional.write(self.rng, chain, proposed)
         if not joint.state_prior.linear:
             flips, point = self._local(point)
@@ -230,6 +234,8 @@ class FlipStep(StateStep):
         "round_trips": np.int64,
         "exchanges_tried": np.int64,
         "exchanges_accepted": np.int64,
+        "neighbours_tried": np.int64,
+        "neighbours_accepted": np.int64,
         "flips_tried": np.int64,
         "flips_accepted": np.int64,
         "moves_tried": np.int64,
@@ -286,6 +292,8 @@ class SwapStep(StateStep):
         "round_trips": np.int64,
         "exchanges_tried": np.int64,
         "exchanges_accepted": np.int64,
+        "neighbours_tried": np.int64,
+        "neighbours_accepted": np.int64,
         "swaps_tried": np.int64,
         "swaps_accepted": np.int64,
         "moves_tried": np.int64,

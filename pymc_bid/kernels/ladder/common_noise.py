@@ -36,10 +36,11 @@ from pymc_bid.kernels.types import NoiseDensity
 
 
 @part()
-def scan_flips(rng, power, state, variance, marginal, reference, table):
+def scan_flips(rng, backwards, power, state, variance, marginal, reference, table):
     """Offer every column in turn to go in or out; tell whether any did."""
     changed = False
-    for column in range(state.size):
+    for step in range(state.size):
+        column = state.size - 1 - step if backwards else step
         if is_forced(column, marginal):
             continue
         log_odds = tempered_odds(column, power, marginal, reference)
@@ -158,7 +159,7 @@ def move_state(rng, index, swaps, replicas, marginal, reference, table_values, c
     table = build_table(state, variance, marginal, constants, table_values)
     changed = False
     if not reference.fixed_size:
-        changed = scan_flips(rng, power, state, variance, marginal, reference, table)
+        changed = scan_flips(rng, False, power, state, variance, marginal, reference, table)
     swapped = swap_columns(rng, swaps, power, state, variance, marginal, reference, table)
     return changed or swapped
 
@@ -232,3 +233,34 @@ def advance_common(stream, iteration, everything, swaps, replicas, marginal, ref
     for first in range(iteration % 2, number - 1, 2):
         exchange_pair(rng, first, is_held, replicas, reference, grid)
     return count_round_trips(replicas)
+
+
+@random_kernel
+def move_beside(stream, backwards, state, log_variance, marginal, reference):
+    """Move a set at the chain's own noise variance, by flips and one swap, or the other way round.
+
+    Flips and swaps are each reversible; with the order drawn at random so is the whole, as the
+    proposal of a chain has to be.
+
+    Parameters
+    ----------
+    stream : numpy.random.Generator
+    backwards : bool
+        Whether the swap comes first and the flips last to first.
+    state : int array (N,)
+        Changed in place.
+    log_variance : float
+    marginal, reference
+        As in `advance_common`.
+    """
+    rng = generator_at(stream)
+    size, variance = state.size, math.exp(log_variance)
+    values = np.empty((size, size + marginal.squares.size))
+    table = build_table(state, variance, marginal, prior_constants(marginal), values)
+    arguments = (1.0, state, variance, marginal, reference, table)
+    if backwards:
+        swap_columns(rng, 1, *arguments)
+    if not reference.fixed_size:
+        scan_flips(rng, backwards, *arguments)
+    if not backwards:
+        swap_columns(rng, 1, *arguments)

@@ -102,3 +102,24 @@ def advance_integrated(stream, iteration, everything, swaps, replicas, marginal,
             log_ratios[first] = log_ratios[first + 1]
             log_ratios[first + 1] = kept
     return count_round_trips(replicas)
+
+
+@random_kernel
+def swap_beside(stream, swaps, state, marginal, reference):
+    """Move a set by flips and swaps of columns drawn at random, each a reversible step of its own.
+
+    Parameters are those of `pymc_bid.kernels.ladder.common_noise.move_beside`; a single column or
+    pair is offered where K is free, `swaps` pairs where it is fixed.
+    """
+    rng = generator_at(stream)
+    present = log_ratio_of(state, marginal, reference)
+    if not reference.fixed_size and rng.random() < 0.5:
+        column = int(rng.random() * state.size)
+        if not is_forced(column, marginal):
+            offer(rng, state, 1.0, present, column, -1, marginal, reference)
+        return
+    for _ in range(swaps):
+        leaving = draw_movable(rng, state, 1, marginal)
+        entering = draw_movable(rng, state, 0, marginal)
+        if leaving >= 0 and entering >= 0:
+            present = offer(rng, state, 1.0, present, leaving, entering, marginal, reference)
