@@ -34,8 +34,12 @@ class MarginalBuilder:
         self.one_variance = len(joint.parts) == 1 and (common or not noise_is_free)
         self._data: list = []
         self._alike: list[AlikeProducts] = []
+        # Here, not in chains that run side by side, where threads of linear algebra would wait for
+        # each other.
+        self._products()
 
     def _products(self) -> list[AlikeProducts]:
+        """Return the products of each part, made anew when its data are new."""
         data = [part.regression() for part in self._joint.parts]
         if [id(one) for one in data] != [id(one) for one in self._data]:
             self._data, self._alike = data, [alike_products(one) for one in data]

@@ -30,6 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pymc_bid.kernels.compilation import part
+from pymc_bid.kernels.marginal.eigen import symmetric_eigen
 from pymc_bid.kernels.marginal.propagation import is_near_bound, propagate_target
 from pymc_bid.kernels.truncated_normal import draw_truncated_normal, log_interval_mass
 
@@ -118,7 +119,7 @@ def write_spectrum(work, gram, precision, target):
             scaled[first, second] = gram[members[first], members[second]] / math.sqrt(
                 precision[members[first], target] * precision[members[second], target]
             )
-    values, vectors = np.linalg.eigh(scaled)
+    values, vectors = symmetric_eigen(scaled)
     for k in range(number):
         # What rounding leaves of zero would be a lot of information at little noise.
         is_zero = values[k] <= 1e-15 * number * values[number - 1]

@@ -19,6 +19,7 @@ import numpy as np
 
 from pymc_bid.kernels.compilation import kernel, part
 from pymc_bid.kernels.identity import interpolated_targets
+from pymc_bid.kernels.marginal.eigen import symmetric_eigen
 from pymc_bid.kernels.marginal.noise import log_noise_density, log_noise_integral
 from pymc_bid.kernels.types import NoiseDensity
 
@@ -63,7 +64,7 @@ def spectrum(members, marginal):
         for first in range(number):
             for second in range(number):
                 gram[first, second] = marginal.grams[index, members[first], members[second]]
-        values, vectors = np.linalg.eigh(gram)
+        values, vectors = symmetric_eigen(gram)
         for k in range(number):
             # What rounding leaves of zero explains nothing.
             is_zero = values[k] <= SMALLEST_EIGENVALUE * number * values[number - 1]

@@ -14,14 +14,14 @@ import math
 from pymc_bid.kernels.compilation import part
 from pymc_bid.kernels.marginal.truncated_moments import truncated_moments
 
-REACH = 4.0
+REACH = 2.5
 """How near to a bound a weight has a factor, in standard deviations."""
-TOLERANCE = 1e-2
+TOLERANCE = 3e-2
 """Largest change of a factor, in standard deviations of its weight, when sweeps end."""
 SMALLEST_CHANGE = 1e-3
 """Below that a factor stays as it is: the changes of log evidences are of second order."""
-LARGEST_NUMBER_OF_SWEEPS = 20
-LARGEST_NUMBER_OF_ROUNDS = 6
+LARGEST_NUMBER_OF_SWEEPS = 4
+LARGEST_NUMBER_OF_ROUNDS = 2
 
 
 @part()

@@ -1,0 +1,134 @@
+"""Eigenvalues and eigenvectors of small symmetric matrices.
+
+Not LAPACK's: its last digits depend on the number of threads, and so would draws; and for ten
+columns it takes twice as long (16 µs, measured, against less than 8).
+"""
+
+import math
+
+import numpy as np
+
+from pymc_bid.kernels.compilation import part
+
+MOST_ITERATIONS = 60
+
+
+@part()
+def symmetric_eigen(matrix):
+    """Return eigenvalues, ascending, and eigenvectors, the columns of an array.
+
+    Householder reflections to a tridiagonal matrix, then implicit QL steps (Bowdler, Martin,
+    Reinsch, Wilkinson 1968).
+    """
+    vectors = matrix.copy()
+    number = matrix.shape[0]
+    diagonal = np.zeros(number)
+    beside = np.zeros(number)
+    _tridiagonalise(vectors, diagonal, beside)
+    _diagonalise(vectors, diagonal, beside)
+    order = np.argsort(diagonal)
+    ordered = np.empty((number, number))
+    for column in range(number):
+        for row in range(number):
+            ordered[row, column] = vectors[row, order[column]]
+    return diagonal[order], ordered
+
+
+@part()
+def _tridiagonalise(vectors, diagonal, beside):
+    """Overwrite a symmetric matrix by the reflections that make it tridiagonal."""
+    number = diagonal.size
+    for i in range(number - 1, 0, -1):
+        scale, h = 0.0, 0.0
+        for k in range(i):
+            scale += abs(vectors[i, k])
+        if i == 1 or scale == 0.0:
+            beside[i] = vectors[i, i - 1]
+            diagonal[i] = 0.0
+            continue
+        for k in range(i):
+            vectors[i, k] /= scale
+            h += vectors[i, k] * vectors[i, k]
+        f = vectors[i, i - 1]
+        g = -math.sqrt(h) if f >= 0.0 else math.sqrt(h)
+        beside[i] = scale * g
+        h -= f * g
+        vectors[i, i - 1] = f - g
+        f = 0.0
+        for j in range(i):
+            vectors[j, i] = vectors[i, j] / h
+            g = 0.0
+            for k in range(j + 1):
+                g += vectors[j, k] * vectors[i, k]
+            for k in range(j + 1, i):
+                g += vectors[k, j] * vectors[i, k]
+            beside[j] = g / h
+            f += beside[j] * vectors[i, j]
+        half = f / (h + h)
+        for j in range(i):
+            f = vectors[i, j]
+            beside[j] -= half * f
+            g = beside[j]
+            for k in range(j + 1):
+                vectors[j, k] -= f * beside[k] + g * vectors[i, k]
+        diagonal[i] = h
+    diagonal[0], beside[0] = 0.0, 0.0
+    for i in range(number):
+        if diagonal[i] != 0.0:
+            for j in range(i):
+                g = 0.0
+                for k in range(i):
+                    g += vectors[i, k] * vectors[k, j]
+                for k in range(i):
+                    vectors[k, j] -= g * vectors[k, i]
+        diagonal[i] = vectors[i, i]
+        vectors[i, i] = 1.0
+        for j in range(i):
+            vectors[j, i], vectors[i, j] = 0.0, 0.0
+
+
+@part()
+def _diagonalise(vectors, diagonal, beside):
+    """Turn a tridiagonal matrix into a diagonal one, rotating the vectors along."""
+    number = diagonal.size
+    for i in range(1, number):
+        beside[i - 1] = beside[i]
+    beside[number - 1] = 0.0
+    for start in range(number):
+        for _ in range(MOST_ITERATIONS):
+            end = start
+            while end < number - 1:
+                size = abs(diagonal[end]) + abs(diagonal[end + 1])
+                if abs(beside[end]) <= 2.3e-16 * size:
+                    break
+                end += 1
+            if end == start:
+                break
+            g = (diagonal[start + 1] - diagonal[start]) / (2.0 * beside[start])
+            r = math.hypot(g, 1.0)
+            g = diagonal[end] - diagonal[start] + beside[start] / (g + math.copysign(r, g))
+            sine, cosine, p = 1.0, 1.0, 0.0
+            finished = True
+            for i in range(end - 1, start - 1, -1):
+                f, b = sine * beside[i], cosine * beside[i]
+                r = math.hypot(f, g)
+                beside[i + 1] = r
+                if r == 0.0:
+                    diagonal[i + 1] -= p
+                    beside[end] = 0.0
+                    finished = False
+                    break
+                sine, cosine = f / r, g / r
+                g = diagonal[i + 1] - p
+                r = (diagonal[i] - g) * sine + 2.0 * cosine * b
+                p = sine * r
+                diagonal[i + 1] = g + p
+                g = cosine * r - b
+                for k in range(number):
+                    f = vectors[k, i + 1]
+                    vectors[k, i + 1] = sine * vectors[k, i] + cosine * f
+                    vectors[k, i] = cosine * vectors[k, i] - sine * f
+            if finished:
+                diagonal[start] -= p
+                beside[start] = g
+                beside[end] = 0.0
