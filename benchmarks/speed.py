@@ -17,8 +17,8 @@ from benchmarks.compare_literal import low_rank_matrix
 from pymc_bid.graph.own_columns import OwnColumns
 from pymc_bid.graph.values import WeightPrior
 from pymc_bid.kernels.exact.paper import flip_sweep
-from pymc_bid.kernels.residual import errors_from_products, residual_cross_products
 from pymc_bid.kernels.exact.weights import sweep_weights
+from pymc_bid.kernels.residual import errors_from_products, residual_cross_products
 from pymc_bid.regression import reduce_regression
 
 SETTLING_SWEEPS = 60

@@ -43,9 +43,7 @@ class Conditional:
     hierarchy where weights are proposed, and the ratio of the two densities corrects for it.
     """
 
-    def __init__(
-        self, joint: Joint, builder: MarginalBuilder, noise_is_free: bool, point: Point
-    ):
+    def __init__(self, joint: Joint, builder: MarginalBuilder, noise_is_free: bool, point: Point):
         self._joint = joint
         self._builder = builder
         self._noise_is_free = noise_is_free

@@ -29,8 +29,9 @@ class MarginalBuilder:
     def __init__(self, joint: Joint, noise_is_free: bool):
         self._joint = joint
         self._noise_is_free = noise_is_free
-        common = all(part.roles.noise is not None and part.roles.noise.ndim == 0
-                     for part in joint.parts)
+        common = all(
+            part.roles.noise is not None and part.roles.noise.ndim == 0 for part in joint.parts
+        )
         self.one_variance = len(joint.parts) == 1 and (common or not noise_is_free)
         self._data: list = []
         self._alike: list[AlikeProducts] = []

@@ -84,9 +84,7 @@ class StateStep(DecompositionStep):
         # Where a draw of each entry by itself may lead out of the prior, none is made.
         self.started = not (linear and _starts_together(state, modelcontext(model)))
         self.scheme = scheme
-        self.noise_is_free = all(
-            can_draw_noise(part, modelcontext(model)) for part in joint.parts
-        )
+        self.noise_is_free = all(can_draw_noise(part, modelcontext(model)) for part in joint.parts)
         self._builder = MarginalBuilder(joint, self.noise_is_free)
         self.ladder = Ladder(self.fixed_size, self._builder.one_variance, warm_up)
         self.frozen: Frozen | None = None

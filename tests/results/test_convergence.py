@@ -104,3 +104,37 @@ def test_effective_draws_per_second():
 def test_a_missing_state_is_named():
     with pytest.raises(ValueError, match="no variable 'state'"):
         bid.check_convergence(result(STILL), state="state")
+
+
+def with_ladder(states, tried=50, accepted=40, trips=5):
+    """Draws with what the sampler reports of its ladder, the same in all chains or by chain."""
+    chains, draws = np.asarray(states).shape[:2]
+    counts = {"exchanges_tried": tried, "exchanges_accepted": accepted, "round_trips": trips}
+    statistics = {}
+    for name, count in counts.items():
+        values = np.zeros((chains, draws), dtype=int)
+        values[:, 0] = count
+        statistics[f"bid_{name}"] = (("chain", "draw"), values)
+    posterior = xr.Dataset(
+        {"r": (("chain", "draw", "basis"), states)}, coords={"basis": list("abc")}
+    )
+    return as_idata(posterior=posterior, sample_stats=xr.Dataset(statistics))
+
+
+@pytest.mark.parametrize(
+    ("idata", "converged", "words"),
+    [
+        (with_ladder(STILL), True, "sets from random starts led to them"),
+        (with_ladder(STILL, trips=[0, 5]), None, "In 1 of 2 chains no set came down"),
+        (with_ladder(STILL, accepted=[3, 0]), None, "1 of 2 chains took none of the 50 sets"),
+        (with_ladder(STILL, tried=0, accepted=0, trips=0), None, "scheme='collapsed'"),
+        (with_ladder(APART), False, "Take more draws"),
+        (with_ladder(APART, accepted=0), False, "the closed form is not like this model"),
+        (with_ladder(MOVING), True, "4 chains agree"),
+        (with_ladder(MOVING, trips=0), None, "no set came down"),
+    ],
+)
+def test_chains_that_could_not_have_left_are_not_called_converged(idata, converged, words):
+    verdict = bid.check_convergence(idata)
+    assert verdict.converged is converged
+    assert words in str(verdict)

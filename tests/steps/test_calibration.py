@@ -12,6 +12,12 @@ CASES = [
 ]
 # Every value of each factor; `pm.sample` takes a second to start, for every simulation.
 FEW = [("gbt", None, True), ("gbtn", 2, False)]
+# Collapsed alone: the paper has neither.
+VARIANTS = [
+    ("gbt", None, True, "column"),
+    ("gbt", 2, False, "column"),
+    ("gbtn", None, True, "column"),
+]
 NOISE = {"alpha_sigma": 4.0, "beta_sigma": 3.0}
 IDENTITY = {"identity": True, "alpha_omega": 4.0, "beta_omega": 3.0}
 RANKED_DRAWS = 19
@@ -20,6 +26,7 @@ RANKED_DRAWS = 19
 def summaries(draws):
     """One row per draw: what is ranked."""
     r, sigma2, Y = draws["r"], draws["sigma2"], draws["Y"]
+    sigma2 = sigma2 if sigma2.ndim == 1 else sigma2[:, 1]
     columns = [r.sum(axis=1), r[:, 0], sigma2, Y[:, 0, 0], np.abs(Y[:, 1, 1]) * r[:, 1]]
     if "omega2" in draws:
         columns += [draws["omega2"][:, 0], draws["omega2"][:, 1] * r[:, 1]]
@@ -28,15 +35,15 @@ def summaries(draws):
     return np.column_stack(columns)
 
 
-def check(name, k, identity, simulations, thinning, options):
+def check(name, k, identity, simulations, thinning, options, noise="common"):
     rng = np.random.default_rng(11)
     names = ["r", "sigma2", "Y", *(["mu_tau"] if name == "gbtn" else [])]
     if identity:
         names.append("omega2")
-        model = getattr(bid, name)(np.zeros((4, 3)), k=k, **NOISE, **IDENTITY)
+        model = getattr(bid, name)(np.zeros((4, 3)), k=k, noise=noise, **NOISE, **IDENTITY)
     else:
         pool = rng.normal(size=(4, 3))
-        model = getattr(bid, name)(np.zeros((4, 2)), k=k, pool=pool, **NOISE)
+        model = getattr(bid, name)(np.zeros((4, 2)), k=k, pool=pool, noise=noise, **NOISE)
     with model:
         # The data too: with the identity nothing stands on both sides of the likelihood.
         *truths, targets = pm.draw(
@@ -78,3 +85,9 @@ def test_ranks_are_uniform(name, k, identity):
 def test_ranks_are_uniform_for_every_scheme(name, k, identity, scheme):
     options = {"bid_flip" if k is None else "bid_swap": {"scheme": scheme}}
     check(name, k, identity, simulations=120, thinning=30, options=options)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "k", "identity", "noise"), VARIANTS)
+def test_ranks_are_uniform_with_noise_for_each_column(name, k, identity, noise):
+    check(name, k, identity, simulations=120, thinning=30, options={}, noise=noise)

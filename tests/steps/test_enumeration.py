@@ -108,3 +108,38 @@ def test_states_are_visited_as_often_as_they_are_probable_everywhere(
     # The paper's swap is carried out once in 25 iterations here: 100,000 draws are worth few.
     draws = 50_000 if scheme == "collapsed" else 100_000 if size is None else 400_000
     check(scheme, name, size, bounds, pool_given, columns=4, draws=draws)
+
+
+def check_noise_for_each_column(size, bounds, draws):
+    """Targets are independent given r: the product of what each of them says of the states."""
+    pool, target = problem(True, 3)
+    log_prior = bernoulli_log_prior(0.5) if size is None else subset_log_prior(size)
+    by_target = [
+        exact_state_probabilities(
+            pool,
+            target[:, [column]],
+            bounds=bounds,
+            weight_density=truncated_normal_density(0.0, 1.0, bounds),
+            log_prior=lambda state: 0.0,
+            alpha_sigma=2.0,
+            beta_sigma=1.0,
+        )
+        for column in range(target.shape[1])
+    ]
+    exact = {
+        state: np.exp(log_prior(state)) * np.prod([one[state] for one in by_target])
+        for state in by_target[0]
+    }
+    total = sum(exact.values())
+    exact = {state: value / total for state, value in exact.items() if value > 0}
+    model = bid.gbt(
+        target, k=size, bounds=bounds, pool=pool, noise="column", alpha_sigma=2.0, beta_sigma=1.0
+    )
+    steps = make_steps(model, seed=3, scheme="collapsed", nu=1)
+    visited = run_states(steps, model.initial_point(random_seed=5), draws)
+    assert total_variation(exact, visited) <= 0.02
+
+
+@pytest.mark.parametrize(("size", "bounds"), [(None, BOUNDS[0]), (2, BOUNDS[1])])
+def test_states_are_visited_as_often_with_noise_for_each_column(size, bounds):
+    check_noise_for_each_column(size, bounds, draws=15_000)

@@ -22,20 +22,34 @@ CASES = [
 PAIRWISE = [case for case in CASES if sum(map(bool, (case[0] == "gbt", case[1], case[3]))) % 2 == 0]
 
 
+# Noise for each column, and missing entries; collapsed alone, with the identity or without.
+VARIANTS = [
+    ("gbt", None, {"noise": "column"}, True),
+    ("gbt", 2, {"noise": "column"}, True),
+    ("gbt", None, {"noise": "column"}, False),
+    ("gbtn", None, {"noise": "column"}, True),
+    ("gbt", None, {"missing": "mask"}, True),
+    ("gbt", 2, {"missing": "mask", "noise": "column"}, True),
+]
+GAPS = np.zeros((4, 3), dtype=bool)
+GAPS[0, 1] = GAPS[2, 1] = GAPS[3, 2] = True
+
+
 class SimulateTarget(BlockedStep):
     """Redraw the target given all parameters, so that pm.sample walks on the joint distribution."""
 
     name = "simulate_target"
     _state_class = StepMethodState
 
-    def __init__(self, vars, *, pool, container, model=None, rng=None, **_):
+    def __init__(self, vars, *, pool, container, gaps=None, model=None, rng=None, **_):
         self.vars = [model.rvs_to_values[v] for v in vars]
-        self.pool, self.container = pool, container
+        self.pool, self.container, self.gaps = pool, container, gaps
         self.rng = get_random_generator(rng)
 
     def step(self, point):
         if self.pool is None:
-            target = simulate_with_identity(self.rng, point, self.container.get_value().shape[0])
+            rows = self.container.get_value().shape[0]
+            target = simulate_with_identity(self.rng, point, rows, self.gaps)
         else:
             mean = (self.pool * point["r"]) @ point["Y"]
             target = mean + np.sqrt(point["sigma2"]) * self.rng.normal(size=mean.shape)
@@ -43,12 +57,16 @@ class SimulateTarget(BlockedStep):
         return point, [{}]
 
 
-def simulate_with_identity(rng, point, rows):
-    """Draw the chosen columns, then the others given them."""
+def simulate_with_identity(rng, point, rows, gaps=None):
+    """Draw the chosen columns, then the others given them; what is missing is 0 in either."""
     chosen = point["r"] == 1
     target = 0.3 + np.sqrt(point["omega2"]) * rng.normal(size=(rows, len(chosen)))
-    noise = np.sqrt(point["sigma2"]) * rng.normal(size=(rows, (~chosen).sum()))
+    if gaps is not None:
+        target[gaps] = 0.0
+    noise = (np.sqrt(point["sigma2"]) * rng.normal(size=(rows, len(chosen))))[:, ~chosen]
     target[:, ~chosen] = target[:, chosen] @ point["Y"][np.ix_(chosen, ~chosen)] + noise
+    if gaps is not None:
+        target[gaps] = 0.0
     return target
 
 
@@ -56,6 +74,10 @@ def summaries(draws, pool):
     """Functions of all parameters, with second moments and products across blocks."""
     r, sigma2, Y = draws["r"], draws["sigma2"], draws["Y"]
     K = r.sum(axis=1)
+    by_column = []
+    if sigma2.ndim == 2:
+        by_column = [np.log(sigma2[:, 1]), np.log(sigma2[:, 1]) * r[:, 1], np.exp(-sigma2[:, 1])]
+        sigma2 = sigma2[:, 0]
     if pool is None:
         interpolated = (r[:, :, None] == 1) & (r[:, None, :] == 0)
         fit = (Y * interpolated).reshape(len(r), -1)[:, 1:]
@@ -67,6 +89,7 @@ def summaries(draws, pool):
         *(Y[:, 0, 0], Y[:, 1, 1] ** 2, Y[:, 0, 0] * Y[:, 0, 1], Y[:, 2, 0] * r[:, 2]),
         *((Y**2).mean(axis=(1, 2)), np.abs(fit).mean(axis=1), np.tanh(fit[:, 0] * fit[:, 1])),
     ]
+    columns += by_column
     if "omega2" in draws:
         omega2 = draws["omega2"]
         columns += [np.log(omega2[:, 0]), np.log(omega2[:, 1]) * r[:, 1], np.exp(-omega2[:, 2])]
@@ -83,18 +106,21 @@ def prior_draws(model, names, number, seed):
     return dict(zip(names, drawn, strict=True))
 
 
-def check(name, k, scheme, identity, draws):
+def check(name, k, scheme, identity, draws, **options):
     names = ["r", "sigma2", "Y", *(["mu_tau"] if name == "gbtn" else [])]
     if identity:
         pool, names = None, [*names, "omega2"]
-        model = getattr(bid, name)(np.zeros((4, 3)), k=k, **SETTINGS, **IDENTITY)
+        A = np.where(GAPS, np.nan, 0.0) if "missing" in options else np.zeros((4, 3))
+        model = getattr(bid, name)(A, k=k, **SETTINGS, **IDENTITY, **options)
     else:
         pool = np.random.default_rng(7).normal(size=(4, 3))
-        model = getattr(bid, name)(np.zeros((4, 2)), k=k, pool=pool, **SETTINGS)
+        model = getattr(bid, name)(np.zeros((4, 2)), k=k, pool=pool, **SETTINGS, **options)
+    gaps = GAPS if "missing" in options else None
+    simulation = {"pool": pool, "container": model["target"], "gaps": gaps, "model": model}
     with model:
         state = (bid.FlipStep if k is None else bid.SwapStep)(model["r"], scheme=scheme)
         steps = [
-            SimulateTarget([model["r"]], pool=pool, container=model["target"], model=model),
+            SimulateTarget([model["r"]], **simulation),
             state,
             bid.NoiseStep(model["sigma2"]),
             bid.WeightStep(model["Y"], nu=1),
@@ -111,7 +137,7 @@ def check(name, k, scheme, identity, draws):
         )
     chain = {key: np.asarray(idata["posterior"][key])[0] for key in names}
     prior = prior_draws(model, names, 10_000, seed=5)
-    label = f"{name}, k={k}, {scheme}, identity={identity}"
+    label = f"{name}, k={k}, {scheme}, identity={identity}, {options}"
     assert_means_agree(summaries(chain, pool), summaries(prior, pool), alpha=1e-5, label=label)
 
 
@@ -124,3 +150,14 @@ def test_steps_and_simulated_data_leave_the_prior_alone(name, k, scheme, identit
 @pytest.mark.parametrize(("name", "k", "scheme", "identity"), CASES)
 def test_steps_and_simulated_data_leave_the_prior_alone_at_length(name, k, scheme, identity):
     check(name, k, scheme, identity, draws=60_000)
+
+
+@pytest.mark.parametrize(("name", "k", "options", "identity"), VARIANTS[::2])
+def test_noise_for_each_column_and_gaps_leave_the_prior_alone(name, k, options, identity):
+    check(name, k, "collapsed", identity, draws=1_500, **options)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "k", "options", "identity"), VARIANTS)
+def test_noise_for_each_column_and_gaps_leave_the_prior_alone_at_length(name, k, options, identity):
+    check(name, k, "collapsed", identity, draws=60_000, **options)

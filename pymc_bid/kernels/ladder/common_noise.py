@@ -179,9 +179,7 @@ def exchange_pair(rng, first, is_held, replicas, reference, grid):
         cold, hot = weights[second], weights[first]
         at_cold, at_hot = replicas.log_variances[first], replicas.log_variances[second]
     else:
-        cold, at_cold = log_weight(
-            rng, True, 0.0, second, powers[first], replicas, reference, grid
-        )
+        cold, at_cold = log_weight(rng, True, 0.0, second, powers[first], replicas, reference, grid)
         hot, at_hot = log_weight(rng, True, 0.0, first, powers[second], replicas, reference, grid)
         log_ratio = cold + hot - weights[first] - weights[second]
     if decide(rng, first, log_ratio, replicas):
@@ -221,9 +219,7 @@ def advance_common(stream, iteration, everything, swaps, replicas, marginal, ref
     for index in range(number):
         if not moves_now(index, iteration, everything):
             continue
-        changed = move_state(
-            rng, index, swaps, replicas, marginal, reference, values, constants
-        )
+        changed = move_state(rng, index, swaps, replicas, marginal, reference, values, constants)
         if changed or everything or replicas.known[index] == 0:
             learn(index, replicas, marginal, reference)
         if is_held:

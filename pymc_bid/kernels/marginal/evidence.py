@@ -1,7 +1,7 @@
 r"""The evidence of a set of columns, weights integrated out and bounds left out.
 
 With the chosen columns :math:`J`, :math:`G_{JJ} = V \operatorname{diag}(d) V^\top` and
-:math:`e_l = V^\top (B_J^\top a_l - G_{JJ} μ_l)`, in units in which each weight has prior precision 1,
+:math:`e_l = V^\top (B_J^\top a_l - G_{JJ} μ_l)`, with weights in units of prior precision 1,
 
 .. math:: \log p(a_l \mid J, σ²) = -\tfrac12 \Bigl[ M_l \log 2πσ² + \sum_k \log(1 + d_k/σ²)
     + \frac{R_l}{σ²} + \sum_k \frac{e_{kl}² / d_k}{σ² + d_k} \Bigr] - \sum_k \log P⁰_{kl},

@@ -84,9 +84,10 @@ def noise_derivatives(x, density):
 
 @part()
 def find_mode(density):
-    """Return the mode of the log noise variance and the standard deviation there.
+    """Return the mode of the log noise variance and the standard deviation there, at most 1.
 
-    A coarse grid over all that can be, for there may be two modes, then Newton's method.
+    A coarse grid over all that can be, for there may be two modes, then Newton's method. With more
+    columns than rows the mode may lie on a plateau, whose edges are no wider than 1.
     """
     lowest = math.log(density.scale / density.shape)
     free = density.shape - 0.5 * density.targets * density.eigenvalues.size
@@ -103,7 +104,7 @@ def find_mode(density):
     for _ in range(30):
         first, second = noise_derivatives(mode, density)
         if second < 0.0:
-            deviation = 1.0 / math.sqrt(-second)
+            deviation = min(1.0 / math.sqrt(-second), 1.0)
             change = -first / second
         else:
             change = math.copysign(1.0, first)

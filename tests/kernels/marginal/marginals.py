@@ -1,0 +1,44 @@
+"""Marginal models of small matrices, put together by hand."""
+
+import numpy as np
+from scipy import special
+
+from pymc_bid.kernels.types import Marginal
+
+
+def make_marginal(A, identity, noise, tau=1.0, mu=0.0, held=np.nan):
+    """The model of `gbt(A, bounds=None)`, with precision `tau` and mean `mu` of the weights."""
+    rows, columns = A.shape
+    own, densities = np.empty((columns, 0), np.int64), np.zeros(columns)
+    if identity:
+        own, squares = np.arange(columns)[:, None], (A**2).sum(axis=0)
+        densities = special.gammaln(1 + rows / 2) - (1 + rows / 2) * np.log(1 + squares / 2)
+    groups = 1 if noise == "common" else columns
+    root = np.sqrt(tau)
+    return Marginal(
+        grams=(A.T @ A / tau)[None],
+        cross=A.T @ A / root,
+        squares=(A**2).sum(axis=0),
+        rows=np.full(columns, float(rows)),
+        share=np.ones(columns),
+        part=np.zeros(columns, np.int64),
+        group=np.zeros(columns, np.int64) if groups == 1 else np.arange(columns),
+        mean=np.empty((0, columns)) if mu == 0 else np.full((columns, columns), mu * root),
+        log_constants=np.zeros((columns, columns)),
+        own_targets=own,
+        own_log_densities=densities,
+        log_odds=np.zeros(columns),
+        shape=np.full(groups, 0.1),
+        scale=np.full(groups, 1.0),
+        held=np.full(groups, held),
+        log_unit=0.0,
+    )
+
+
+def small_matrix(rows, columns=5, seed=0):
+    """A matrix whose second column is nearly its first, and whose last is a copy of it."""
+    rng = np.random.default_rng(seed)
+    A = rng.normal(size=(rows, columns))
+    A[:, 1] = A[:, 0] + 0.01 * rng.normal(size=rows)
+    A[:, -1] = A[:, 0]
+    return A

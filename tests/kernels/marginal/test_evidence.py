@@ -1,0 +1,49 @@
+"""The evidence of a set against the density of a normal, integrated on a grid."""
+
+import numpy as np
+import pytest
+from scipy import special, stats
+
+from pymc_bid.kernels.marginal.evidence import log_evidence
+from tests.kernels.marginal.marginals import make_marginal, small_matrix
+
+GRID = np.linspace(-12, 12, 3000)
+SETS = [[], [0], [0, 1], [0, 2, 4], [0, 1, 2, 3, 4]]
+
+
+def on_a_grid(A, chosen, targets, tau, mu):
+    """Log of ∫ IG(σ²) Π_l N(a_l | A_J μ, σ² I + A_J A_Jᵀ/τ) dσ², but for 2π."""
+    basis = A[:, chosen]
+    values, vectors = np.linalg.eigh(basis @ basis.T / tau)
+    values = np.clip(values, 0, None)
+    rotated = vectors.T @ (A[:, targets] - mu * basis.sum(axis=1, keepdims=True))
+    variances = values[:, None] + np.exp(GRID)
+    logs = -0.5 * len(targets) * np.log(variances).sum(axis=0)
+    logs -= 0.5 * ((rotated**2).sum(axis=1)[:, None] / variances).sum(axis=0)
+    logs += stats.invgamma(0.1, scale=1.0).logpdf(np.exp(GRID)) + GRID
+    return special.logsumexp(logs) + np.log(GRID[1] - GRID[0])
+
+
+@pytest.mark.parametrize("rows", [4, 8, 60])
+@pytest.mark.parametrize("identity", [False, True])
+@pytest.mark.parametrize("noise", ["common", "column"])
+@pytest.mark.parametrize(("tau", "mu"), [(1.0, 0.0), (2.0, 0.3)])
+def test_evidence_of_a_set(rows, identity, noise, tau, mu):
+    A = small_matrix(rows)
+    marginal = make_marginal(A, identity, noise, tau, mu)
+    for chosen in SETS:
+        targets = [j for j in range(5) if not (identity and j in chosen)]
+        expected = marginal.own_log_densities[chosen].sum() if identity else 0.0
+        groups = [targets] if noise == "common" else [[target] for target in targets]
+        expected += sum(on_a_grid(A, chosen, group, tau, mu) for group in groups if group)
+        state = np.isin(np.arange(5), chosen).astype(np.int64)
+        assert log_evidence(state, marginal) == pytest.approx(expected, abs=3e-5)
+
+
+def test_noise_that_almost_vanishes_leaves_the_evidence_finite():
+    A = np.repeat(np.random.default_rng(1).normal(size=(9, 3)), 2, axis=1)
+    marginal = make_marginal(A, False, "common")._replace(scale=np.array([1e-14]))
+    found = [log_evidence(state, marginal) for state in np.eye(6, dtype=np.int64).cumsum(axis=0)]
+    assert np.isfinite(found).all()
+    # Columns 0, 2 and 4 explain all; the others are copies, which only cost.
+    assert np.argmax(found) == 4
