@@ -8,6 +8,8 @@ from pymc_bid.kernels.ladder.integrated_noise import advance_integrated, swap_be
 from pymc_bid.kernels.ladder.replicas import Reference, Replicas
 from pymc_bid.kernels.types import Marginal
 
+FEW_COLUMNS = 16
+"""Up to this number the evidences of all sets fit into half a megabyte, and are remembered."""
 FIRST_WINDOW = 25
 """Iterations before temperatures are placed anew for the first time; then twice as many each."""
 FEWEST_RUNGS, MOST_RUNGS = 3, 32
@@ -84,18 +86,21 @@ class Ladder:
 
     def _place(self, powers, states, log_variances) -> None:
         number, size = states.shape
+        # One row more, for a set that is offered to a replica.
+        rows = number + 1
         self.replicas = Replicas(
-            states=np.ascontiguousarray(states),
-            log_variances=np.array(log_variances),
-            fresh=np.zeros(number, dtype=np.int64),
+            states=np.vstack([states, states[:1]]),
+            log_variances=np.append(log_variances, 0.0),
+            fresh=np.zeros(rows, dtype=np.int64),
             powers=powers,
-            known=np.zeros(number, dtype=np.int64),
-            log_weights=np.zeros(number),
-            numbers=np.zeros((number, 5)),
-            eigenvalues=np.zeros((number, size)),
-            explained=np.zeros((number, size)),
+            known=np.zeros(rows, dtype=np.int64),
+            log_weights=np.zeros(rows),
+            numbers=np.zeros((rows, 5)),
+            eigenvalues=np.zeros((rows, size)),
+            explained=np.zeros((rows, size)),
             rejections=np.zeros(number),
             visits=np.zeros(number, dtype=np.int64),
+            memory=np.full(2**size if size <= FEW_COLUMNS else 0, np.nan),
         )
         self.is_new = True
 

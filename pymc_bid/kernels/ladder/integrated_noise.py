@@ -1,9 +1,17 @@
-"""Moves of replicas r with every noise variance integrated out, each set by its evidence."""
+"""Moves of replicas r with every noise variance integrated out, each set by its evidence.
+
+A table of few columns has few sets, which come up again and again: their evidences are remembered.
+"""
+
+import math
+
+import numpy as np
 
 from pymc_bid.kernels.compilation import part
 from pymc_bid.kernels.ladder.replicas import (
     count_round_trips,
     decide,
+    draw_movable,
     draw_reference_state,
     is_forced,
     log_priors,
@@ -14,25 +22,39 @@ from pymc_bid.kernels.random_numbers import generator_at, random_kernel
 
 
 @part()
-def log_ratio_of(state, marginal, reference):
-    """Return the log of the marginal model over the reference at a set."""
-    log_prior, log_reference = log_priors(state, marginal, reference)
-    return log_evidence(state, marginal) + log_prior - log_reference
+def remembered_evidence(state, marginal, memory):
+    """Return the log evidence of a set, from memory if it is there."""
+    if memory.size == 0:
+        return log_evidence(state, marginal)
+    place = 0
+    for entry in state:
+        place = 2 * place + entry
+    if math.isnan(memory[place]):
+        memory[place] = log_evidence(state, marginal)
+    return memory[place]
 
 
 @part()
-def offer(rng, state, power, present, first, second, marginal, reference):
-    """Offer to change one column, or two where `second` is not -1.
+def log_ratio_of(state, marginal, reference, memory):
+    """Return the log of the marginal model over the reference at a set."""
+    log_prior, log_reference = log_priors(state, marginal, reference)
+    return remembered_evidence(state, marginal, memory) + log_prior - log_reference
+
+
+@part()
+def offer(rng, move, power, present, state, marginal, reference, memory):
+    """Offer a move: to change one column, or two if the second of them is not -1.
 
     Returns the log of the marginal model over the reference, `present` before and after if the
     offer is refused.
     """
+    first, second = move
     state[first] = 1 - state[first]
     log_reference = reference.log_odds * (1.0 if state[first] == 1 else -1.0)
     if second >= 0:
         state[second] = 1 - state[second]
         log_reference = 0.0
-    proposed = log_ratio_of(state, marginal, reference)
+    proposed = log_ratio_of(state, marginal, reference, memory)
     if rng.standard_exponential() > -(power * (proposed - present) + log_reference):
         return proposed
     state[first] = 1 - state[first]
@@ -42,32 +64,18 @@ def offer(rng, state, power, present, first, second, marginal, reference):
 
 
 @part()
-def draw_movable(rng, state, value, marginal):
-    """Draw a column among those with a value that are not forced, -1 if there is none."""
-    number = 0
-    for column in range(state.size):
-        number += 1 if state[column] == value and not is_forced(column, marginal) else 0
-    place = int(rng.random() * number)
-    for column in range(state.size):
-        if state[column] == value and not is_forced(column, marginal):
-            if place == 0:
-                return column
-            place -= 1
-    return -1
-
-
-@part()
-def move_state(rng, state, power, present, swaps, marginal, reference):
+def move_state(rng, state, power, present, swaps, marginal, reference, memory):
     """Move a replica; return the log of the marginal model over the reference."""
+    rest = (state, marginal, reference, memory)
     if not reference.fixed_size:
         for column in range(state.size):
             if not is_forced(column, marginal):
-                present = offer(rng, state, power, present, column, -1, marginal, reference)
+                present = offer(rng, (column, -1), power, present, *rest)
     for _ in range(swaps):
         leaving = draw_movable(rng, state, 1, marginal)
         entering = draw_movable(rng, state, 0, marginal)
         if leaving >= 0 and entering >= 0:
-            present = offer(rng, state, power, present, leaving, entering, marginal, reference)
+            present = offer(rng, (leaving, entering), power, present, *rest)
     return present
 
 
@@ -80,7 +88,9 @@ def advance_integrated(stream, iteration, everything, swaps, replicas, marginal,
     """
     rng = generator_at(stream)
     number = replicas.powers.size
-    log_ratios = replicas.log_weights
+    log_ratios, memory = replicas.log_weights, replicas.memory
+    if everything:
+        memory[:] = np.nan
     for index in range(number):
         state, power = replicas.states[index], replicas.powers[index]
         if not moves_now(index, iteration, everything):
@@ -88,11 +98,11 @@ def advance_integrated(stream, iteration, everything, swaps, replicas, marginal,
         if power == 0.0:
             draw_reference_state(rng, state, marginal, reference)
         if power == 0.0 or everything or replicas.known[index] == 0:
-            log_ratios[index] = log_ratio_of(state, marginal, reference)
+            log_ratios[index] = log_ratio_of(state, marginal, reference, memory)
             replicas.known[index] = 1
         if power > 0.0:
             log_ratios[index] = move_state(
-                rng, state, power, log_ratios[index], swaps, marginal, reference
+                *(rng, state, power, log_ratios[index], swaps, marginal, reference, memory)
             )
     for first in range(iteration % 2, number - 1, 2):
         difference = replicas.powers[first] - replicas.powers[first + 1]
@@ -112,14 +122,15 @@ def swap_beside(stream, swaps, state, marginal, reference):
     pair is offered where K is free, `swaps` pairs where it is fixed.
     """
     rng = generator_at(stream)
-    present = log_ratio_of(state, marginal, reference)
+    rest = (state, marginal, reference, np.empty(0))
+    present = log_ratio_of(*rest)
     if not reference.fixed_size and rng.random() < 0.5:
         column = int(rng.random() * state.size)
         if not is_forced(column, marginal):
-            offer(rng, state, 1.0, present, column, -1, marginal, reference)
+            offer(rng, (column, -1), 1.0, present, *rest)
         return
     for _ in range(swaps):
         leaving = draw_movable(rng, state, 1, marginal)
         entering = draw_movable(rng, state, 0, marginal)
         if leaving >= 0 and entering >= 0:
-            present = offer(rng, state, 1.0, present, leaving, entering, marginal, reference)
+            present = offer(rng, (leaving, entering), 1.0, present, *rest)

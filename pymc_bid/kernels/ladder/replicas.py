@@ -24,7 +24,10 @@ from pymc_bid.kernels.compilation import part
 
 
 class Replicas(NamedTuple):
-    """The states of a ladder and what is known of them, changed in place."""
+    """The states of a ladder and what is known of them, changed in place.
+
+    Behind the T replicas there is one more row for a set that is offered to one of them.
+    """
 
     states: NDArray[np.int64]
     """(T, N)."""
@@ -49,6 +52,8 @@ class Replicas(NamedTuple):
     """Sum of the probabilities that an exchange of i and i + 1 was rejected, (T,)."""
     visits: NDArray[np.int64]
     """How often they were offered one, (T,)."""
+    memory: NDArray[np.float64]
+    """Log evidence of every set, nan if not known, (2^N,); empty where there are too many."""
 
 
 class Reference(NamedTuple):
@@ -104,6 +109,21 @@ def draw_reference_state(rng, state, marginal, reference):
     for column in range(size):
         state[column] = 1 if (size - column) * rng.random() < missing else 0
         missing -= state[column]
+
+
+@part()
+def draw_movable(rng, state, value, marginal):
+    """Draw a column among those with a value that are not forced, -1 if there is none."""
+    number = 0
+    for column in range(state.size):
+        number += 1 if state[column] == value and not is_forced(column, marginal) else 0
+    place = int(rng.random() * number)
+    for column in range(state.size):
+        if state[column] == value and not is_forced(column, marginal):
+            if place == 0:
+                return column
+            place -= 1
+    return -1
 
 
 @part()
