@@ -96,7 +96,7 @@ def check(scheme, name, size, bounds, pool_given, columns, draws):
 
 @pytest.mark.parametrize(("scheme", "name", "size", "bounds", "pool_given"), SOME)
 def test_states_are_visited_as_often_as_they_are_probable(scheme, name, size, bounds, pool_given):
-    draws = 30_000 if scheme == "paper" else 15_000
+    draws = 30_000 if scheme == "paper" else 40_000
     check(scheme, name, size, bounds, pool_given, columns=3, draws=draws)
 
 
@@ -106,7 +106,7 @@ def test_states_are_visited_as_often_as_they_are_probable_everywhere(
     scheme, name, size, bounds, pool_given
 ):
     # The paper's swap is carried out once in 25 iterations here: 100,000 draws are worth few.
-    draws = 50_000 if scheme == "collapsed" else 100_000 if size is None else 400_000
+    draws = 100_000 if scheme == "collapsed" else 100_000 if size is None else 400_000
     check(scheme, name, size, bounds, pool_given, columns=4, draws=draws)
 
 
@@ -142,4 +142,4 @@ def check_noise_for_each_column(size, bounds, draws):
 
 @pytest.mark.parametrize(("size", "bounds"), [(None, BOUNDS[0]), (2, BOUNDS[1])])
 def test_states_are_visited_as_often_with_noise_for_each_column(size, bounds):
-    check_noise_for_each_column(size, bounds, draws=15_000)
+    check_noise_for_each_column(size, bounds, draws=40_000)
