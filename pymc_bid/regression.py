@@ -131,7 +131,9 @@ def reduce_regression(
                 )
             rows[:] = number_of_rows
     products = _products(blocks, pattern, rows)
-    kept = (pool, target, row_weights) if len(blocks) > 1 else None
+    kept = None
+    if row_weights is not None and len(blocks) > 1:
+        kept = (pool, target, row_weights)
     return Regression(products, tuple(blocks), shared, kept)
 
 

@@ -10,8 +10,7 @@ from pymc.model import Model
 
 from pymc_bid.graph.own_columns import OwnColumns
 from pymc_bid.graph.state_prior import StatePrior
-from pymc_bid.graph.values import Point, WeightPrior, active_columns
-from pymc_bid.kernels.residual import errors_from_products
+from pymc_bid.graph.values import KnownState, Point, WeightPrior
 from pymc_bid.regression import Products, Regression
 
 if TYPE_CHECKING:
@@ -82,17 +81,11 @@ class Joint:
             point = part.weights.write(own, point)
         return point
 
-    def offer_errors(
-        self,
-        state: NDArray[np.int64],
-        weights: NDArray[np.float64],
-        residual_cross: NDArray[np.float64],
-    ) -> None:
-        """Tell the parts their squared errors, which Bᵀ(A - B·diag(r)·Y) (N, L) gives at once."""
-        products = self.products()
-        errors = errors_from_products(active_columns(state), weights, residual_cross, products)
-        for part, *own in self.apart(weights, errors, products.squares):
-            part.offer_errors(state, *own)
+    def write_state(self, state: NDArray[np.int64], point: Point) -> Point:
+        """Return a new point with this state vector, which has to be one that is sampled."""
+        if isinstance(self.state, KnownState):
+            raise TypeError(f"{self.state.name} is not sampled.")
+        return self.state.write(state, point)
 
     def noise_variance(self, point: Point) -> NDArray[np.float64]:
         """Return σ² of each target, (L,)."""

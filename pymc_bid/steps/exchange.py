@@ -172,7 +172,8 @@ class Conditional:
         Where the closed form is only like the model at hand, it errs less between neighbours.
         """
         log_unit = frozen.marginal.log_unit
-        proposed = ChainState(*(array.copy() for array in chain))
+        state, weights, log_variances = chain
+        proposed = ChainState(state.copy(), weights.copy(), log_variances.copy())
         log_variance = chain.log_variances[0] - log_unit
         if not self._noise_is_free:
             log_variance = np.log(frozen.marginal.held[0])
@@ -210,4 +211,4 @@ class Conditional:
             after.weights[:, targets] = weights
             point = part.hyperparameters.write(mean_precision, point)
         point = joint.write_weights(after.weights, point)
-        return joint.state.write(after.state, point)
+        return joint.write_state(after.state, point)

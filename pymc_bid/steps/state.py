@@ -323,7 +323,7 @@ def _started(
     return (rng.random(state.size) < expit(log_prior_odds)).astype(state.dtype)
 
 
-def _counts(**moves: tuple[int, int]) -> dict[str, int]:
+def _counts(**moves) -> dict[str, int]:
     return {
         f"{move}_{name}": int(count)
         for move, pair in moves.items()

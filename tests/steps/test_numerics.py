@@ -60,8 +60,8 @@ def test_all_columns(model):
     fixed = sample(model(data, k=data.shape[1], **TINY), {"sigma2": 1e-12})
     assert_finite_and_bounded(fixed)
     assert (np.asarray(fixed["r"]) == 1).all()
-    # At almost no noise weights of columns that are nearly copies are hardly ever found within their
-    # bounds by one draw after the other: the chain may stay where it started.
+    # At almost no noise, weights of columns that are nearly copies are hardly ever found within
+    # their bounds by one draw after the other: the chain may stay where it started.
     start = {"r": np.zeros(data.shape[1], int)}
     assert_finite_and_bounded(sample(model(data, inclusion=1 - 1e-12, **TINY), start))
     free = sample(model(data, inclusion=1 - 1e-12), start)
