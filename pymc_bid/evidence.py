@@ -13,7 +13,13 @@ from pymc_bid.steps.marginal import MarginalBuilder
 
 
 class LogEvidence(NamedTuple):
-    """Log evidence of a set of columns, estimated."""
+    """Log evidence of a set of columns, estimated.
+
+    Examples
+    --------
+    >>> round(bid.LogEvidence(value=-12.5, standard_error=0.02).value, 1)
+    -12.5
+    """
 
     value: float
     standard_error: float
@@ -54,7 +60,7 @@ def log_evidence(
     Examples
     --------
     >>> model = bid.gbt(A, identity=True)
-    >>> evidence = bid.log_evidence(model, [0, 1], random_seed=1)
+    >>> evidence = bid.log_evidence(model, ["c00", "c01"], random_seed=1)
     >>> bool(evidence.standard_error < 0.1)
     True
     """
