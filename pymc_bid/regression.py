@@ -52,8 +52,6 @@ class Regression(NamedTuple):
     """One for each pattern."""
     shared: bool
     """Whether the pool is the target."""
-    rows: tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]] | None
-    """Pool, target and row weights as they were, if there are several patterns."""
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -130,75 +128,7 @@ def reduce_regression(
                     "one or the other."
                 )
             rows[:] = number_of_rows
-    products = _products(blocks, pattern, rows)
-    kept = None
-    if row_weights is not None and len(blocks) > 1:
-        kept = (pool, target, row_weights)
-    return Regression(products, tuple(blocks), shared, kept)
-
-
-class AlikeProducts(NamedTuple):
-    """Products of data without missing entries, in which all targets have one Gram matrix."""
-
-    gram: NDArray[np.float64]
-    """(N, N)."""
-    cross: NDArray[np.float64]
-    """(N, L)."""
-    squares: NDArray[np.float64]
-    """(L,)."""
-    share: NDArray[np.float64]
-    """Which share of the Gram matrix each target has, (L,)."""
-
-
-def alike_products(data: Regression) -> AlikeProducts:
-    """Return the products where all targets have one pattern, else those of data most like them.
-
-    Entries that are missing are replaced by what a ridge regression on the other columns predicts,
-    which leaves the residuals of all good sets of columns about as they are; a target then counts
-    as the share of its rows that was observed. Rows of unequal precision get their mean over the
-    targets.
-    """
-    products = data.products
-    if data.rows is None:
-        return AlikeProducts(
-            products.grams[0], products.cross, products.squares, np.ones(products.rows.size)
-        )
-    pool, target, row_weights = data.rows
-    observed = row_weights > 0
-    counts = np.maximum(observed.sum(axis=1), 1)
-    weight = row_weights.sum(axis=1) / counts
-    filled = np.where(observed, target, 0.0)
-    for column in range(target.shape[1]):
-        missing = ~observed[:, column] & (weight > 0)
-        if missing.any():
-            filled[missing, column] = pool[missing] @ _ridge(data, column)
-    share = row_weights.sum(axis=0) / max(weight.sum(), np.finfo(np.float64).tiny)
-    share = np.where(share > 0, share, 1.0)
-    scaled = weight[:, None] * pool
-    return AlikeProducts(
-        pool.T @ scaled,
-        (scaled.T @ filled) * share,
-        (weight @ filled**2) * share,
-        share,
-    )
-
-
-def _ridge(data: Regression, target: int) -> NDArray[np.float64]:
-    """Return coefficients of a target on the pool, not on itself, for weights of variance 1."""
-    products = data.products
-    gram = products.grams[products.pattern[target]].copy()
-    cross = products.cross[:, target].copy()
-    if data.shared:
-        gram[target], gram[:, target], cross[target] = 0.0, 0.0, 0.0
-    square, rows = products.squares[target], max(products.rows[target], 1.0)
-    variance = 0.1 * square / rows
-    coefficients = np.zeros_like(cross)
-    # Expectation-maximisation of the noise variance, near enough after a few steps.
-    for _ in range(3):
-        variance = max(variance, 1e-6 * square / rows, np.finfo(np.float64).tiny)
-        coefficients = np.linalg.solve(gram + variance * np.eye(len(gram)), cross)
-        variance = (square - coefficients @ cross) / rows
-    return coefficients
+    return Regression(_products(blocks, pattern, rows), tuple(blocks), shared)
 
 
 def _reduce(pool, target, columns, shared: bool) -> Block:

@@ -14,24 +14,30 @@ class Marginal(NamedTuple):
     :math:`\sqrt{τ_k}`.
 
     The targets stand in *groups*, each with one noise variance: one group for common noise, one for
-    each target with noise for each column. They also stand in *parts*, one for each likelihood that
-    the state vector enters, each with a Gram matrix of its own.
+    each target with noise for each column. They also have *patterns*, each with a Gram matrix of
+    its own: one for each likelihood that the state vector enters, and for each way in which entries
+    are missing. Targets of the same group and pattern are a *block* and stand side by side, as do
+    the blocks of a group.
     """
 
     grams: NDArray[np.float64]
-    """BᵀB of each part, (P, N, N)."""
+    """BᵀB of each pattern, (N, N, P): what is done for one pattern is done for all at a time."""
     cross: NDArray[np.float64]
     """b_k·a_l, (N, L)."""
     squares: NDArray[np.float64]
     """a_l·a_l, (L,)."""
     rows: NDArray[np.float64]
     """Observed entries of each target, (L,)."""
-    share: NDArray[np.float64]
-    """Which share of BᵀB of its part a target has, (L,): 1 unless entries are missing."""
-    part: NDArray[np.int64]
-    """The part of each target, (L,), ascending."""
-    group: NDArray[np.int64]
-    """The noise variance of each target, (L,)."""
+    block: NDArray[np.int64]
+    """The block of each target, (L,), ascending."""
+    block_start: NDArray[np.int64]
+    """The first target of each block, and behind the last one L, (Q + 1,)."""
+    block_pattern: NDArray[np.int64]
+    """The pattern of each block, (Q,)."""
+    block_group: NDArray[np.int64]
+    """The group of each block, (Q,), ascending."""
+    group_start: NDArray[np.int64]
+    """The first block of each group, and behind the last one Q, (S + 1,)."""
     mean: NDArray[np.float64]
     """Prior means of the weights, (N, L); with no rows if all are zero."""
     log_constants: NDArray[np.float64]
@@ -56,21 +62,21 @@ class Marginal(NamedTuple):
 class NoiseDensity(NamedTuple):
     r"""Log density of :math:`x = \log σ²` of a group, up to a constant.
 
-    .. math:: -A x - \frac{B}{σ²} - \tfrac12 \sum_k \frac{p_k}{σ² + d_k}
-        - \frac{n}{2} \sum_k \log(1 + d_k / σ²)
+    .. math:: -A x - \frac{B}{σ²} - \tfrac12 \sum_{qk} \frac{p_{qk}}{σ² + d_{qk}}
+        - \tfrac12 \sum_q n_q \sum_k \log(1 + d_{qk} / σ²)
 
-    with :math:`A = α + \tfrac12 \sum_l M_l` and :math:`B = β + \tfrac12 \sum_l R_l`, where
-    :math:`R_l = |a_l|² - \sum_k p_{kl}` is what least squares leaves of a target. No term is a
-    difference of large numbers, however small the noise.
+    over the blocks :math:`q` of the group, with :math:`A = α + \tfrac12 \sum_l M_l` and
+    :math:`B = β + \tfrac12 \sum_l R_l`, where :math:`R_l = |a_l|² - \sum_k p_{kl}` is what least
+    squares leaves of a target. No term is a difference of large numbers, however small the noise.
     """
 
     shape: float
     """A."""
     scale: float
     """B."""
-    targets: float
-    """n, how many targets share the variance."""
+    targets: NDArray[np.float64]
+    """n, how many targets of each block are interpolated, (Q,)."""
     eigenvalues: NDArray[np.float64]
-    """d, of the Gram matrix of the chosen columns, (K,)."""
+    """d, of the Gram matrix of the chosen columns, (Q, K)."""
     explained: NDArray[np.float64]
-    """p, squares that each eigenvector explains, summed over the targets, (K,)."""
+    """p, squares that each eigenvector explains, summed over the targets of a block, (Q, K)."""

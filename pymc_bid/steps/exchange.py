@@ -97,14 +97,14 @@ class Conditional:
 
     def _log_weight(self, rng, drawing: bool, chain: ChainState, frozen: Frozen) -> float:
         """Return log w of a state, with noise variances and weights drawn if asked for."""
-        one_variance = self._builder.one_variance
+        given_noise = self._builder.given_noise
         if not frozen.is_exact:
             # The order matters: noise variances have to be there before weights can be drawn.
             log_surrogate = self.log_surrogate(rng, drawing, chain, frozen.marginal)
             return self.log_density(rng, drawing, chain) - log_surrogate
         # All that the closed form knows cancels.
         total = 0.0
-        if self._noise_is_free and not one_variance:
+        if self._noise_is_free and not given_noise:
             log_proposal, log_posterior = self.noise_proposal(rng, drawing, chain, frozen.marginal)
             total += log_posterior - log_proposal
         if not self._joint.state_prior.linear:
@@ -131,9 +131,8 @@ class Conditional:
         state, _, log_variances = chain
         finite = np.isfinite(marginal.log_odds)
         total = marginal.log_odds[(state == 1) & finite].sum()
-        if self._builder.one_variance:
-            held = np.log(marginal.held[0])
-            x = log_variances[0] - marginal.log_unit if self._noise_is_free else held
+        if self._builder.given_noise and self._noise_is_free:
+            x = log_variances[0] - marginal.log_unit
             return float(total + log_marginal_at(state, x, marginal))
         total += log_evidence(state, marginal)
         if self._noise_is_free:
@@ -174,10 +173,10 @@ class Conditional:
         log_unit = frozen.marginal.log_unit
         state, weights, log_variances = chain
         proposed = ChainState(state.copy(), weights.copy(), log_variances.copy())
-        log_variance = chain.log_variances[0] - log_unit
-        if not self._noise_is_free:
-            log_variance = np.log(frozen.marginal.held[0])
-        ladder.move_beside(rng, proposed.state, log_variance, frozen.marginal)
+        variances = frozen.marginal.held
+        if self._noise_is_free:
+            variances = np.exp(chain.log_variances - log_unit)
+        ladder.move_beside(rng, proposed.state, variances, frozen.marginal)
         return self._decide(rng, chain, proposed, frozen, tuning)
 
     def _decide(self, rng, chain, proposed, frozen: Frozen, tuning: bool) -> ChainState | None:

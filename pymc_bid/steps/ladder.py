@@ -28,8 +28,8 @@ class Ladder:
     ----------
     fixed_size : bool
         Whether sets have a given number of columns.
-    one_variance : bool
-        Whether the marginal model has one Gram matrix and one noise variance.
+    given_noise : bool
+        Whether replicas move at given noise, see `MarginalBuilder`.
     tempered : bool
         Whether there are powers below 1.
 
@@ -43,8 +43,8 @@ class Ladder:
         Whether nothing that is known of the replicas is valid any more.
     """
 
-    def __init__(self, fixed_size: bool, one_variance: bool, tempered: bool):
-        self.fixed_size, self.one_variance, self.tempered = fixed_size, one_variance, tempered
+    def __init__(self, fixed_size: bool, given_noise: bool, tempered: bool):
+        self.fixed_size, self.given_noise, self.tempered = fixed_size, given_noise, tempered
         self.replicas: Replicas | None = None
         self.chain_is_fresh = 0
         self.is_new = True
@@ -55,7 +55,7 @@ class Ladder:
 
     def start(self, rng: np.random.Generator, marginal: Marginal, state: NDArray[np.int64]) -> None:
         """Place replicas, drawn from the reference; sets of a given size have that of `state`."""
-        entries = marginal.rows.sum()
+        entries, blocks = marginal.rows.sum(), marginal.block_pattern.size
         finite = np.isfinite(marginal.log_odds)
         usual = 1 / (1 + np.exp(-marginal.log_odds[finite]))
         self._set_reference(marginal, min(usual.sum(), FIRST_SIZE), finite.sum())
@@ -73,7 +73,7 @@ class Ladder:
             share = 1 / (1 + np.exp(-self._reference.log_odds))
             drawn = rng.random(states.shape) < share
             states[:] = np.where(finite, drawn, marginal.log_odds > 0)
-        self._place(powers, states, np.full(powers.size, np.log(variance)))
+        self._place(powers, states, np.full(powers.size, np.log(variance)), blocks)
 
     def _set_reference(self, marginal: Marginal, size: float, candidates: int) -> None:
         # Never more than half of the columns: that would favour what the ladder is to get out of.
@@ -84,7 +84,7 @@ class Ladder:
             float(np.log(share / (1 - share))), 1.0, float(scale), self.fixed_size
         )
 
-    def _place(self, powers, states, log_variances) -> None:
+    def _place(self, powers, states, log_variances, blocks: int) -> None:
         number, size = states.shape
         # One row more, for a set that is offered to a replica.
         rows = number + 1
@@ -95,9 +95,10 @@ class Ladder:
             powers=powers,
             known=np.zeros(rows, dtype=np.int64),
             log_weights=np.zeros(rows),
-            numbers=np.zeros((rows, 5)),
-            eigenvalues=np.zeros((rows, size)),
-            explained=np.zeros((rows, size)),
+            numbers=np.zeros((rows, 4)),
+            targets=np.zeros((rows, blocks)),
+            eigenvalues=np.zeros((rows, blocks * size)),
+            explained=np.zeros((rows, blocks * size)),
             rejections=np.zeros(number),
             visits=np.zeros(number, dtype=np.int64),
             memory=np.full(2**size if size <= FEW_COLUMNS else 0, np.nan),
@@ -108,7 +109,7 @@ class Ladder:
         """Move every replica and let neighbours exchange; return the round trips ended."""
         replicas = self.replicas
         size = int(replicas.states[0].sum())
-        if not self.one_variance:
+        if not self.given_noise:
             advance, swaps = advance_integrated, marginal.log_odds.size
         else:
             advance, swaps = advance_common, min(size, MOST_SWAPS) if self.fixed_size else SWAPS
@@ -133,11 +134,11 @@ class Ladder:
         replicas.known[0] = 0
         replicas.fresh[0], self.chain_is_fresh = self.chain_is_fresh, replicas.fresh[0]
 
-    def move_beside(self, rng: np.random.Generator, state, log_variance, marginal) -> None:
+    def move_beside(self, rng: np.random.Generator, state, variances, marginal) -> None:
         """Move a set as the first replica does, but reversibly, in place."""
-        if self.one_variance:
+        if self.given_noise:
             backwards = rng.random() < 0.5
-            move_beside(rng, backwards, state, log_variance, marginal, self._reference)
+            move_beside(rng, backwards, state, variances, marginal, self._reference)
         else:
             swap_beside(rng, marginal.log_odds.size, state, marginal, self._reference)
 
@@ -163,5 +164,8 @@ class Ladder:
         finite = np.isfinite(marginal.log_odds).sum()
         self._set_reference(marginal, self._sizes[0] / self._sizes[1], finite)
         self._sizes[:] = 0.0
-        self._place(powers, replicas.states[nearest], replicas.log_variances[nearest])
+        self._place(
+            *(powers, replicas.states[nearest], replicas.log_variances[nearest]),
+            replicas.targets.shape[1],
+        )
         return True

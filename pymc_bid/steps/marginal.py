@@ -8,7 +8,6 @@ from pymc_bid.graph.own_columns import OwnColumns
 from pymc_bid.graph.values import Point, WeightPrior
 from pymc_bid.kernels.marginal.constants import log_prior_masses
 from pymc_bid.kernels.types import Marginal
-from pymc_bid.regression import AlikeProducts, alike_products
 from pymc_bid.steps.ladder import FEW_COLUMNS
 
 
@@ -23,34 +22,22 @@ class MarginalBuilder:
 
     Attributes
     ----------
-    one_variance : bool
-        Whether the noise variance, one for all targets, is a part of the replicas' state, as the
-        sweep operator needs. With few columns it is integrated out: at a given one there is no way
-        between sets that call for different ones. On wine with a negated copy (178×10, identity)
-        the best set, 16 nats above a second mode, was never found by the sweep operator and always
-        by integrated evidences.
+    given_noise : bool
+        Whether replicas move at given noise: at one variance that they carry along, or at variances
+        that are held. With few columns it is integrated out: at a given one there is no way between
+        sets that call for different ones. On wine with a negated copy (178×10, identity) the best
+        set, 16 nats above a second mode, was never found at given noise and always by integrated
+        evidences.
     """
 
     def __init__(self, joint: Joint, noise_is_free: bool):
         self._joint = joint
         self._noise_is_free = noise_is_free
-        common = all(
-            part.roles.noise is not None and part.roles.noise.ndim == 0 for part in joint.parts
-        )
+        common = len(joint.parts) == 1 and joint.parts[0].roles.noise is not None
+        common = common and joint.parts[0].roles.noise.ndim == 0
         few = joint.parts[0].regression().shape[0] <= FEW_COLUMNS
-        self.one_variance = len(joint.parts) == 1 and not few and (common or not noise_is_free)
+        self.given_noise = not few and (common or not noise_is_free)
         self._data: list = []
-        self._alike: list[AlikeProducts] = []
-        # Here, not in chains that run side by side, where threads of linear algebra would wait for
-        # each other.
-        self._products()
-
-    def _products(self) -> list[AlikeProducts]:
-        """Return the products of each part, made anew when its data are new."""
-        data = [part.regression() for part in self._joint.parts]
-        if [id(one) for one in data] != [id(one) for one in self._data]:
-            self._data, self._alike = data, [alike_products(one) for one in data]
-        return self._alike
 
     @property
     def is_current(self) -> bool:
@@ -61,26 +48,24 @@ class MarginalBuilder:
     def is_exact(self, prior: WeightPrior) -> bool:
         """Whether a marginal model is the model at hand, but for the bounds, wherever the rest is.
 
-        It is if nothing that it depends on is sampled, no entry is missing, and the prior precision
-        of a weight does not depend on its target. A hierarchical prior is accounted for apart.
+        It is if nothing that it depends on is sampled, and the prior precision of a weight does not
+        depend on its target. A hierarchical prior is accounted for apart.
         """
         parts = self._joint.parts
         return (
             self._noise_is_free
             and self._joint.state_prior.odds_are_fixed
-            and all(part.priors_are_fixed and part.regression().rows is None for part in parts)
+            and all(part.priors_are_fixed for part in parts)
             and bool(np.all(prior.precision == prior.precision[:, :1]))
         )
 
     def groups(self) -> NDArray[np.int64]:
-        """Return which noise variance each target has, (L,)."""
-        if self.one_variance:
-            return np.zeros(self._joint.parts[0].regression().shape[1], dtype=np.int64)
+        """Return which free noise variance each target has, (L,)."""
         groups: list[NDArray[np.int64]] = []
         number = 0
         for part in self._joint.parts:
             targets = part.regression().shape[1]
-            is_common = self._noise_is_free and part.roles.noise.ndim == 0
+            is_common = part.noise.variance is None or part.roles.noise.ndim == 0
             own = np.zeros(targets, np.int64) if is_common else np.arange(targets)
             groups.append(own + number)
             number += 1 if is_common else targets
@@ -116,55 +101,46 @@ class MarginalBuilder:
         prior : WeightPrior
         own : OwnColumns
         """
-        alike = self._products()
-        rows = self._joint.products().rows
-        cross = np.concatenate([one.cross for one in alike], axis=1)
-        squares = np.concatenate([one.squares for one in alike])
-        share = np.concatenate([one.share for one in alike])
-        part = np.repeat(np.arange(len(alike)), [one.share.size for one in alike])
-        group = self.groups()
-        mean, precision, lower, upper = prior
-        own_log_densities = own.log_densities
+        self._data = [part.regression() for part in self._joint.parts]
+        products = self._joint.products()
         if self._noise_is_free:
+            group = self.groups()
             shape, scale = self.noise_prior(point)
             held = np.full(shape.size, np.nan)
-        elif self.one_variance:
-            held = np.array([np.exp(np.log(noise_variance).mean())])
         else:
-            held = noise_variance
-        if self.one_variance and (not self._noise_is_free or not np.all(share == 1.0)):
-            # Target l, with noise σ_l² and the share f_l of the Gram matrix, is measured in units
-            # of its information: with κ_l = f_l σ² / σ_l² its weights times √κ_l, the noise σ² and
-            # the whole Gram matrix have that of the original.
-            ratio = np.ones(rows.size) if self._noise_is_free else held[0] / noise_variance
-            root = np.sqrt(share * ratio)
-            cross, squares = cross * (root / share), squares * ratio
-            mean, precision = mean * root, precision / root**2
-            lower, upper = lower * root, upper * root
-            share = np.ones(rows.size)
-            units = 0.5 * rows * np.log(ratio)
-            own_log_densities = own_log_densities - units[own.targets].sum(axis=1)
-        if not self._noise_is_free:
+            held, group = np.unique(noise_variance, return_inverse=True)
             shape, scale = np.zeros(held.size), np.zeros(held.size)
-        log_masses = log_prior_masses(*WeightPrior.of(mean.shape, mean, precision, lower, upper))
+        mean, precision = prior.mean, prior.precision
         row_root = np.sqrt(precision.mean(axis=1))
         scaled_mean = mean * row_root[:, None]
         # Squares of squares would overflow where the squares themselves do not.
-        unit = np.sqrt(squares.sum() / max(rows.sum(), 1.0)) or 1.0
-        own_log_densities = own_log_densities + np.log(unit) * rows[own.targets].sum(axis=1)
+        unit = np.sqrt(products.squares.sum() / max(products.rows.sum(), 1.0)) or 1.0
+        own_log_densities = own.log_densities.copy()
+        own_log_densities += np.log(unit) * products.rows[own.targets].sum(axis=1)
+        # Targets of a block stand side by side.
+        order = np.lexsort((products.pattern, group))
+        place = np.argsort(order)
+        pairs = np.column_stack([group, products.pattern])[order]
+        first = np.flatnonzero(np.append(True, (pairs[1:] != pairs[:-1]).any(axis=1)))
+        block_group, block_pattern = pairs[first].T
+        has_mean = bool(scaled_mean.any())
         return Marginal(
-            grams=np.array(
-                [one.gram / unit / np.outer(row_root, row_root) / unit for one in alike]
+            grams=np.ascontiguousarray(
+                np.moveaxis(products.grams / unit / np.outer(row_root, row_root) / unit, 0, 2)
             ),
-            cross=np.ascontiguousarray(cross / unit / row_root[:, None] / unit),
-            squares=squares / unit / unit,
-            rows=np.array(rows),
-            share=np.array(share),
-            part=part.astype(np.int64),
-            group=group,
-            mean=np.array(scaled_mean) if scaled_mean.any() else np.empty((0, rows.size)),
-            log_constants=-log_masses,
-            own_targets=own.targets,
+            cross=np.ascontiguousarray(
+                (products.cross / unit / row_root[:, None] / unit)[:, order]
+            ),
+            squares=(products.squares / unit / unit)[order],
+            rows=products.rows[order],
+            block=np.repeat(np.arange(first.size), np.diff(np.append(first, order.size))),
+            block_start=np.append(first, order.size),
+            block_pattern=np.array(block_pattern),
+            block_group=np.array(block_group),
+            group_start=np.searchsorted(block_group, np.arange(held.size + 1)),
+            mean=np.ascontiguousarray(scaled_mean[:, order]) if has_mean else np.empty((0, 1)),
+            log_constants=np.ascontiguousarray(-log_prior_masses(*prior)[:, order]),
+            own_targets=np.ascontiguousarray(place[own.targets]),
             own_log_densities=own_log_densities,
             log_odds=np.array(log_odds),
             shape=np.array(shape, dtype=np.float64),

@@ -86,7 +86,7 @@ class StateStep(DecompositionStep):
         self.scheme = scheme
         self.noise_is_free = all(can_draw_noise(part, modelcontext(model)) for part in joint.parts)
         self._builder = MarginalBuilder(joint, self.noise_is_free)
-        self.ladder = Ladder(self.fixed_size, self._builder.one_variance, warm_up)
+        self.ladder = Ladder(self.fixed_size, self._builder.given_noise, warm_up)
         self.frozen: Frozen | None = None
 
     @classmethod

@@ -21,7 +21,7 @@ from pymc_bid.kernels.random_numbers import generator_at, random_kernel
 def log_marginal_at(state, log_variance, marginal):
     """Return log p(A, x | r) of a marginal model with one group, x = log σ² its noise variance."""
     densities = noise_densities(state, marginal)
-    return densities[5] + log_noise_density(log_variance, density_of(0, densities))
+    return densities.rest + log_noise_density(log_variance, density_of(0, densities, marginal))
 
 
 @random_kernel
@@ -46,8 +46,8 @@ def propose_noise(stream, drawing, state, log_variances, marginal):
     grid = np.empty(MOST_POINTS)
     log_proposal, log_posterior = 0.0, 0.0
     for group in range(log_variances.size):
-        density = density_of(group, densities)
-        if density.targets > 0.0:
+        density = density_of(group, densities, marginal)
+        if density.targets.sum() > 0.0:
             table = tabulate_noise(density, grid)
             if drawing:
                 log_variances[group] = draw_from_table(rng, table)

@@ -42,10 +42,12 @@ class Replicas(NamedTuple):
     log_weights: NDArray[np.float64]
     """What exchanges are decided by, (T,)."""
     numbers: NDArray[np.float64]
-    """Shape, scale and number of targets of the noise density, and the logs of the marginal model
-    without it and of the reference, (T, 5)."""
+    """Shape and scale of the noise density, and the logs of the marginal model without it and of
+    the reference, (T, 4)."""
+    targets: NDArray[np.float64]
+    """Of the noise density, (T, Q)."""
     eigenvalues: NDArray[np.float64]
-    """Of the noise density, the first as many as there are chosen columns, (T, N)."""
+    """Likewise, the first Q K of (T, Q N)."""
     explained: NDArray[np.float64]
     """Likewise."""
     rejections: NDArray[np.float64]
@@ -124,17 +126,6 @@ def draw_movable(rng, state, value, marginal):
                 return column
             place -= 1
     return -1
-
-
-@part()
-def movable_members(state, marginal, members):
-    """Write the chosen columns that are not forced into `members`; return how many."""
-    number = 0
-    for column in range(state.size):
-        if state[column] == 1 and not is_forced(column, marginal):
-            members[number] = column
-            number += 1
-    return number
 
 
 @part()

@@ -14,8 +14,10 @@ throughout: there is one for each observed entry, whatever the set.
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pymc_bid.kernels.compilation import kernel, part
 from pymc_bid.kernels.identity import interpolated_targets
@@ -27,110 +29,97 @@ SMALLEST_EIGENVALUE = 1e-15
 """Relative to the largest one, for each column: below it, an eigenvalue is a rounding error."""
 
 
+class NoiseDensities(NamedTuple):
+    """The densities of all noise variances given a set, see `NoiseDensity`."""
+
+    shape: NDArray[np.float64]
+    """(S,); the prior's for a group without targets."""
+    scale: NDArray[np.float64]
+    targets: NDArray[np.float64]
+    """(Q,)."""
+    eigenvalues: NDArray[np.float64]
+    """(Q, K)."""
+    explained: NDArray[np.float64]
+    rest: float
+    """The log evidence less the log integrals (or densities) of the groups, odds left out."""
+
+
 @part()
-def spectrum(members, marginal):
-    """Return d of each part, (P, K), e, (K, L), and |a_l - B_J μ_l|², (L,)."""
-    number, targets = members.size, marginal.squares.size
-    residual = np.empty((number, targets))
-    squares = marginal.squares.copy()
-    has_mean = marginal.mean.shape[0] > 0
-    for first in range(number):
-        row = members[first]
-        for target in range(targets):
-            value = marginal.cross[row, target]
-            if has_mean:
-                gram = marginal.grams[marginal.part[target]]
-                for second in range(number):
-                    value -= (
-                        marginal.share[target]
-                        * gram[row, members[second]]
-                        * marginal.mean[members[second], target]
-                    )
-                squares[target] -= marginal.mean[row, target] * (
-                    marginal.cross[row, target] + value
-                )
-            residual[first, target] = value
-    parts = marginal.grams.shape[0]
-    eigenvalues = np.empty((parts, number))
-    projections = np.zeros((number, targets))
-    if number == 0:
-        return eigenvalues, projections, squares
-    start = 0
-    for index in range(parts):
-        end = start
-        while end < targets and marginal.part[end] == index:
-            end += 1
-        gram = np.empty((number, number))
-        for first in range(number):
-            for second in range(number):
-                gram[first, second] = marginal.grams[index, members[first], members[second]]
-        values, vectors = symmetric_eigen(gram)
-        for k in range(number):
-            # What rounding leaves of zero explains nothing.
-            is_zero = values[k] <= SMALLEST_EIGENVALUE * number * values[number - 1]
-            eigenvalues[index, k] = 0.0 if is_zero else values[k]
-            for first in range(number):
-                factor = vectors[first, k]
-                for target in range(start, end):
-                    projections[k, target] += factor * residual[first, target]
-        start = end
-    return eigenvalues, projections, squares
+def center_target(target, members, gram, marginal, residual):
+    """Write B_Jᵀ(a - B_J μ) of a target into `residual`; return |a - B_J μ|²."""
+    square = marginal.squares[target]
+    for first in range(members.size):
+        value = marginal.cross[members[first], target]
+        if marginal.mean.shape[0] > 0:
+            for second in range(members.size):
+                value -= gram[first, second] * marginal.mean[members[second], target]
+            product = marginal.cross[members[first], target] + value
+            square -= marginal.mean[members[first], target] * product
+        residual[first] = value
+    return square
 
 
 @part()
 def noise_densities(state, marginal):
-    r"""Return what the noise variance of each group is drawn from, and what is left beside it.
-
-    Returns
-    -------
-    shape, scale, targets : arrays (S,)
-        See `NoiseDensity`; those of a group without targets are the prior's.
-    eigenvalues, explained : arrays (S, K)
-    rest : float
-        The log evidence less the log integrals (or densities) of the groups, odds left out.
-    """
+    """Return what the noise variance of each group is drawn from, and what is left beside it."""
     members = np.flatnonzero(state)
-    number = members.size
-    eigenvalues, projections, squares = spectrum(members, marginal)
-    groups = marginal.shape.size
-    interpolated = interpolated_targets(state, marginal.own_targets, squares.size)
+    number, blocks = members.size, marginal.block_pattern.size
+    interpolated = interpolated_targets(state, marginal.own_targets, marginal.squares.size)
     shape, scale = marginal.shape.copy(), marginal.scale.copy()
-    targets = np.zeros(groups)
-    group_eigenvalues = np.zeros((groups, number))
-    explained = np.zeros((groups, number))
-    rest = 0.0
+    targets = np.zeros(blocks)
+    eigenvalues, explained = np.zeros((blocks, number)), np.zeros((blocks, number))
+    gram, residual = np.empty((number, number)), np.empty(number)
+    values, vectors = residual, gram
+    rest, present = 0.0, -1
     for row in members:
         rest += marginal.own_log_densities[row]
-    for target in range(squares.size):
-        if interpolated[target] == 0.0:
-            continue
-        group = marginal.group[target]
-        shape[group] += 0.5 * marginal.rows[target]
-        targets[group] += 1.0
-        left = squares[target]
+    for q in range(blocks):
+        pattern, group = marginal.block_pattern[q], marginal.block_group[q]
+        if pattern != present and number > 0:
+            present = pattern
+            for first in range(number):
+                for second in range(number):
+                    gram[first, second] = marginal.grams[members[first], members[second], pattern]
+            values, columns = symmetric_eigen(gram)
+            vectors = columns.T.copy()
         for k in range(number):
-            rest += marginal.log_constants[members[k], target]
-            eigenvalue = marginal.share[target] * eigenvalues[marginal.part[target], k]
-            group_eigenvalues[group, k] = eigenvalue
-            if eigenvalue > 0.0:
-                square = projections[k, target] * projections[k, target] / eigenvalue
-                explained[group, k] += square
-                left -= square
-        # Rounding takes a perfect fit below zero.
-        scale[group] += 0.5 * max(left, 0.0)
-    for group in range(groups):
+            # What rounding leaves of zero explains nothing.
+            is_zero = values[k] <= SMALLEST_EIGENVALUE * number * values[number - 1]
+            eigenvalues[q, k] = 0.0 if is_zero else values[k]
+        for target in range(marginal.block_start[q], marginal.block_start[q + 1]):
+            if interpolated[target] == 0.0:
+                continue
+            shape[group] += 0.5 * marginal.rows[target]
+            targets[q] += 1.0
+            left = center_target(target, members, gram, marginal, residual)
+            for k in range(number):
+                rest += marginal.log_constants[members[k], target]
+                if eigenvalues[q, k] > 0.0:
+                    projection = 0.0
+                    for first in range(number):
+                        projection += vectors[k, first] * residual[first]
+                    square = projection * projection / eigenvalues[q, k]
+                    explained[q, k] += square
+                    left -= square
+            # Rounding takes a perfect fit below zero.
+            scale[group] += 0.5 * max(left, 0.0)
+    for group in range(shape.size):
         if math.isnan(marginal.held[group]):
             rest += marginal.shape[group] * math.log(marginal.scale[group])
             rest -= math.lgamma(marginal.shape[group])
-    return shape, scale, targets, group_eigenvalues, explained, rest
+    return NoiseDensities(shape, scale, targets, eigenvalues, explained, rest)
 
 
 @part()
-def density_of(group, densities):
+def density_of(group, densities, marginal):
     """Return the density of the noise variance of one group."""
-    shape, scale, targets, eigenvalues, explained, _ = densities
+    first, last = marginal.group_start[group], marginal.group_start[group + 1]
     return NoiseDensity(
-        shape[group], scale[group], targets[group], eigenvalues[group], explained[group]
+        densities.shape[group],
+        densities.scale[group],
+        densities.targets[first:last],
+        densities.eigenvalues[first:last],
+        densities.explained[first:last],
     )
 
 
@@ -138,12 +127,12 @@ def density_of(group, densities):
 def log_evidence(state, marginal):
     """Return log p(A | J), every noise variance integrated out that is not held."""
     densities = noise_densities(state, marginal)
-    total = densities[5]
+    total = densities.rest
     for group in range(marginal.shape.size):
-        density = density_of(group, densities)
+        density = density_of(group, densities, marginal)
         if not math.isnan(marginal.held[group]):
             total += log_noise_density(math.log(marginal.held[group]), density)
-        elif density.targets > 0.0:
+        elif density.targets.sum() > 0.0:
             total += log_noise_integral(density)
         else:
             # The integral over the prior alone.

@@ -46,24 +46,20 @@ class NoiseTable(NamedTuple):
 @part()
 def log_noise_density(x, density):
     """Return the log density at x, see `NoiseDensity`."""
-    variance = math.exp(x)
-    explained = 0.0
-    log_determinant = 0.0
-    product = 1.0
-    for k in range(density.eigenvalues.size):
-        total = variance + density.eigenvalues[k]
-        explained += density.explained[k] / total
-        # One logarithm for many factors.
-        product *= total / variance
-        if product > _LARGEST_PRODUCT:
-            log_determinant += math.log(product)
-            product = 1.0
-    log_determinant += math.log(product)
-    return (
-        -density.shape * x
-        - density.scale / variance
-        - 0.5 * (explained + density.targets * log_determinant)
-    )
+    variance, inverse = math.exp(x), math.exp(-x)
+    explained, log_determinants = 0.0, 0.0
+    for q in range(density.eigenvalues.shape[0]):
+        log_determinant, product = 0.0, 1.0
+        for k in range(density.eigenvalues.shape[1]):
+            total = variance + density.eigenvalues[q, k]
+            explained += density.explained[q, k] / total
+            # One logarithm for many factors.
+            product *= total * inverse
+            if product > _LARGEST_PRODUCT:
+                log_determinant += math.log(product)
+                product = 1.0
+        log_determinants += density.targets[q] * (log_determinant + math.log(product))
+    return -density.shape * x - density.scale * inverse - 0.5 * (explained + log_determinants)
 
 
 @part()
@@ -72,13 +68,15 @@ def noise_derivatives(x, density):
     variance = math.exp(x)
     first = density.scale / variance - density.shape
     second = -density.scale / variance
-    for k in range(density.eigenvalues.size):
-        eigenvalue = density.eigenvalues[k]
-        inverse = 1.0 / (variance + eigenvalue)
-        pull = 0.5 * density.explained[k] * variance * inverse * inverse
-        share = 0.5 * density.targets * eigenvalue * inverse
-        first += pull + share
-        second += (pull * (eigenvalue - variance) - share * variance) * inverse
+    for q in range(density.eigenvalues.shape[0]):
+        half = 0.5 * density.targets[q]
+        for k in range(density.eigenvalues.shape[1]):
+            eigenvalue = density.eigenvalues[q, k]
+            inverse = 1.0 / (variance + eigenvalue)
+            pull = 0.5 * density.explained[q, k] * variance * inverse * inverse
+            share = half * eigenvalue * inverse
+            first += pull + share
+            second += (pull * (eigenvalue - variance) - share * variance) * inverse
     return first, second
 
 
@@ -90,7 +88,7 @@ def find_mode(density):
     columns than rows the mode may lie on a plateau, whose edges are no wider than 1.
     """
     lowest = math.log(density.scale / density.shape)
-    free = density.shape - 0.5 * density.targets * density.eigenvalues.size
+    free = density.shape - 0.5 * density.targets.sum() * density.eigenvalues.shape[1]
     most = density.scale + 0.5 * density.explained.sum()
     highest = math.log(most / max(free, 0.1 * density.shape))
     points = 2 + int(highest - lowest)

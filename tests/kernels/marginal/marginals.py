@@ -16,23 +16,54 @@ def make_marginal(A, identity, noise, tau=1.0, mu=0.0, held=np.nan):
     groups = 1 if noise == "common" else columns
     root = np.sqrt(tau)
     return Marginal(
-        grams=(A.T @ A / tau)[None],
+        grams=(A.T @ A / tau)[:, :, None],
         cross=A.T @ A / root,
         squares=(A**2).sum(axis=0),
         rows=np.full(columns, float(rows)),
-        share=np.ones(columns),
-        part=np.zeros(columns, np.int64),
-        group=np.zeros(columns, np.int64) if groups == 1 else np.arange(columns),
+        block=np.zeros(columns, np.int64) if groups == 1 else np.arange(columns),
+        block_start=np.array([0, columns]) if groups == 1 else np.arange(columns + 1),
+        block_pattern=np.zeros(groups, np.int64),
+        block_group=np.arange(groups),
+        group_start=np.arange(groups + 1),
         mean=np.empty((0, columns)) if mu == 0 else np.full((columns, columns), mu * root),
         log_constants=np.zeros((columns, columns)),
         own_targets=own,
         own_log_densities=densities,
         log_odds=np.zeros(columns),
-        shape=np.full(groups, 0.1),
-        scale=np.full(groups, 1.0),
+        # Noise that is held has no prior.
+        shape=np.full(groups, 0.1 if np.isnan(held) else 0.0),
+        scale=np.full(groups, 1.0 if np.isnan(held) else 0.0),
         held=np.full(groups, held),
         log_unit=0.0,
     )
+
+
+def masked_marginal(A, observed, identity, noise, held=np.nan):
+    """The same, of entries of A that are observed: each target has a Gram matrix of its own."""
+    columns = A.shape[1]
+    masked = np.where(observed, A, 0.0)
+    whole = make_marginal(masked, identity, "column", held=held)
+    rows = observed.sum(axis=0)
+    marginal = whole._replace(
+        grams=np.array([A.T @ (weight[:, None] * A) for weight in observed.T]).transpose(1, 2, 0),
+        cross=A.T @ masked,
+        rows=rows.astype(float),
+        block_pattern=np.arange(columns),
+    )
+    marginal = marginal._replace(grams=np.ascontiguousarray(marginal.grams))
+    if identity:
+        squares, shape = marginal.squares, 1 + rows / 2
+        densities = special.gammaln(shape) - shape * np.log(1 + squares / 2)
+        marginal = marginal._replace(own_log_densities=densities)
+    if noise == "common":
+        marginal = marginal._replace(
+            block_group=np.zeros(columns, np.int64),
+            group_start=np.array([0, columns]),
+            shape=whole.shape[:1],
+            scale=whole.scale[:1],
+            held=whole.held[:1],
+        )
+    return marginal
 
 
 def small_matrix(rows, columns=5, seed=0):

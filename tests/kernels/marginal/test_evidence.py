@@ -5,7 +5,7 @@ import pytest
 from scipy import special, stats
 
 from pymc_bid.kernels.marginal.evidence import log_evidence
-from tests.kernels.marginal.marginals import make_marginal, small_matrix
+from tests.kernels.marginal.marginals import make_marginal, masked_marginal, small_matrix
 
 GRID = np.linspace(-12, 12, 3000)
 SETS = [[], [0], [0, 1], [0, 2, 4], [0, 1, 2, 3, 4]]
@@ -47,3 +47,28 @@ def test_noise_that_almost_vanishes_leaves_the_evidence_finite():
     assert np.isfinite(found).all()
     # Columns 0, 2 and 4 explain all; the others are copies, which only cost.
     assert np.argmax(found) == 4
+
+
+@pytest.mark.parametrize("identity", [False, True])
+def test_entries_that_are_missing_are_integrated_out(identity):
+    A = small_matrix(12)
+    observed = np.random.default_rng(1).random(A.shape) < 0.7
+    marginal = masked_marginal(A, observed, identity, "common")
+    variances = np.exp(GRID)
+    # Of no target at all the grid would have to hold the whole prior.
+    for chosen in SETS[:-1]:
+        logs = stats.invgamma(0.1, scale=1.0).logpdf(variances) + GRID
+        for target in range(5):
+            if identity and target in chosen:
+                continue
+            seen = observed[:, target]
+            basis = A[np.ix_(seen, chosen)]
+            values, vectors = np.linalg.eigh(basis @ basis.T)
+            total = np.clip(values, 0, None)[:, None] + variances
+            rotated = vectors.T @ A[seen, target]
+            logs -= 0.5 * (np.log(total) + rotated[:, None] ** 2 / total).sum(axis=0)
+        expected = special.logsumexp(logs) + np.log(GRID[1] - GRID[0])
+        if identity:
+            expected += marginal.own_log_densities[chosen].sum()
+        state = np.isin(np.arange(5), chosen).astype(np.int64)
+        assert log_evidence(state, marginal) == pytest.approx(expected, abs=3e-5)

@@ -15,12 +15,23 @@ from pymc_bid.kernels.marginal.noise import (
 )
 from pymc_bid.kernels.types import NoiseDensity
 
+
+def one_block(shape, scale, targets, eigenvalues, explained):
+    """A density of targets that share a Gram matrix."""
+    eigenvalues, explained = np.atleast_2d(eigenvalues), np.atleast_2d(explained)
+    return NoiseDensity(shape, scale, np.array([targets]), eigenvalues, explained)
+
+
 DENSITIES = {
-    "many entries": NoiseDensity(500.0, 80.0, 40.0, np.array([30.0, 4.0]), np.array([90.0, 9.0])),
-    "few entries": NoiseDensity(2.1, 1.2, 1.0, np.array([3.0, 0.5]), np.array([2.0, 0.1])),
-    "no columns": NoiseDensity(10.0, 4.0, 3.0, np.empty(0), np.empty(0)),
-    "more columns than rows": NoiseDensity(2.6, 1e-3, 1.0, np.full(5, 2.0), np.full(5, 0.7)),
-    "two modes": NoiseDensity(40.0, 0.02, 1.0, np.array([1e4]), np.array([4e5])),
+    "many entries": one_block(500.0, 80.0, 40.0, [30.0, 4.0], [90.0, 9.0]),
+    "few entries": one_block(2.1, 1.2, 1.0, [3.0, 0.5], [2.0, 0.1]),
+    "no columns": one_block(10.0, 4.0, 3.0, np.empty(0), np.empty(0)),
+    "more columns than rows": one_block(2.6, 1e-3, 1.0, np.full(5, 2.0), np.full(5, 0.7)),
+    "two modes": one_block(40.0, 0.02, 1.0, [1e4], [4e5]),
+    "two blocks": NoiseDensity(
+        *(90.0, 30.0, np.array([2.0, 5.0])),
+        *(np.array([[30.0, 4.0], [11.0, 0.0]]), np.array([[9.0, 3.0], [20.0, 0.0]])),
+    ),
 }
 
 
