@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from pymc_bid.kernels.ladder.common_noise import advance_common, move_beside
 from pymc_bid.kernels.ladder.integrated_noise import advance_integrated, swap_beside
-from pymc_bid.kernels.ladder.replicas import Reference, Replicas
+from pymc_bid.kernels.ladder.replicas import Reference, Replicas, Turn
 from pymc_bid.kernels.types import Marginal
 
 FEW_COLUMNS = 16
@@ -15,10 +15,14 @@ FIRST_WINDOW = 25
 FEWEST_RUNGS, MOST_RUNGS = 3, 32
 FIRST_SIZE = 10.0
 """Most columns that sets from the reference have on average before anything is known."""
-SWAPS = 2
+SWAPS = 1
 """Columns that each replica exchanges in an iteration where their number is free."""
 MOST_SWAPS = 10
 """And where it is fixed: every chosen one, up to this number."""
+MOST_WORK = 2e7
+"""Products of two numbers that moves of replicas take in one iteration of the chain, about: 10 ms.
+A ladder that takes more goes on in the next ones, so that the chain, which has work of its own, is
+not kept waiting. The first replica moves all the same."""
 
 
 class Ladder:
@@ -49,7 +53,8 @@ class Ladder:
         self.chain_is_fresh = 0
         self.is_new = True
         self._reference = Reference(0.0, 1.0, 1.0, fixed_size)
-        self._iteration, self._window = 0, FIRST_WINDOW
+        self._iteration, self._round, self._next, self._at_once = 0, 0, 0, MOST_RUNGS
+        self._window = FIRST_WINDOW
         self._left = FIRST_WINDOW
         self._sizes = np.zeros(2)
 
@@ -74,6 +79,7 @@ class Ladder:
             drawn = rng.random(states.shape) < share
             states[:] = np.where(finite, drawn, marginal.log_odds > 0)
         self._place(powers, states, np.full(powers.size, np.log(variance)), blocks)
+        self._set_pace(marginal, states[0].sum())
 
     def _set_reference(self, marginal: Marginal, size: float, candidates: int) -> None:
         # Never more than half of the columns: that would favour what the ladder is to get out of.
@@ -106,20 +112,50 @@ class Ladder:
         self.is_new = True
 
     def advance(self, rng: np.random.Generator, marginal: Marginal) -> int:
-        """Move every replica and let neighbours exchange; return the round trips ended."""
+        """Move replicas and, at the end of a round, let neighbours exchange; count round trips."""
         replicas = self.replicas
-        size = int(replicas.states[0].sum())
-        if not self.given_noise:
-            advance, swaps = advance_integrated, marginal.log_odds.size
-        else:
-            advance, swaps = advance_common, min(size, MOST_SWAPS) if self.fixed_size else SWAPS
-        trips = advance(
-            rng, self._iteration, self.is_new, swaps, replicas, marginal, self._reference
+        last = min(self._next + self._at_once, replicas.powers.size)
+        if self.is_new:
+            last = replicas.powers.size
+        turn = Turn(
+            round=self._round,
+            first=self._next,
+            last=last,
+            cold=self._iteration % 2 == 0,
+            everything=self.is_new,
+            swaps=self._swaps(marginal, replicas.states[0].sum()),
         )
+        advance = advance_common if self.given_noise else advance_integrated
+        trips = advance(rng, turn, replicas, marginal, self._reference)
         self.is_new = False
         self._iteration += 1
+        self._next = last
+        if last == replicas.powers.size:
+            self._round, self._next = self._round + 1, 0
         self._sizes += (replicas.states[0].sum(), 1.0)
         return int(trips)
+
+    def _swaps(self, marginal: Marginal, size: int) -> int:
+        if not self.given_noise:
+            return marginal.log_odds.size
+        return int(min(size, MOST_SWAPS)) if self.fixed_size else SWAPS
+
+    def _set_pace(self, marginal: Marginal, size: float) -> None:
+        """Find how many replicas move in one iteration, for sets of a typical size."""
+        columns, targets = marginal.cross.shape
+        blocks = marginal.block_pattern.size
+        swaps = self._swaps(marginal, int(size))
+        if self.given_noise:
+            scored = columns * (swaps + (not self.fixed_size))
+            work = scored * (0.5 * blocks * size**2 + targets * size)
+        elif columns <= FEW_COLUMNS:
+            work = 0.0
+        else:
+            # A spectrum for each pattern, and some 40 points for each noise variance.
+            scored = swaps + columns * (not self.fixed_size)
+            work = scored * (5 * marginal.grams.shape[2] * size**3 + targets * size * (size + 40))
+        # Of those whose turn it is, every other one moves.
+        self._at_once = 2 * max(1, int(MOST_WORK / max(work, 1.0)))
 
     @property
     def offers_exchange(self) -> bool:
@@ -162,8 +198,11 @@ class Ladder:
         powers[0], powers[-1] = 1.0, 0.0
         nearest = np.abs(powers[:, None] - replicas.powers).argmin(axis=1)
         finite = np.isfinite(marginal.log_odds).sum()
-        self._set_reference(marginal, self._sizes[0] / self._sizes[1], finite)
+        size = self._sizes[0] / self._sizes[1]
+        self._set_reference(marginal, size, finite)
+        self._set_pace(marginal, size)
         self._sizes[:] = 0.0
+        self._next = 0
         self._place(
             *(powers, replicas.states[nearest], replicas.log_variances[nearest]),
             replicas.targets.shape[1],

@@ -29,9 +29,9 @@ class WeightStep(DecompositionStep):
     vars : random variable or list of random variables
         The weights; a GTNSNG variable above them is included whether named or not.
     nu : int, optional
-        Number of sweeps per step, the paper's critical steps ν. If not given, 5 if the number of
-        columns is found from the data and 1 if it is fixed; 10, with draws of σ² in between, while
-        there are more chosen columns than half the rows.
+        Number of sweeps per step, the paper's critical steps ν: 5 there if the number of columns is
+        found from the data. If not given, 1, for exchanges with the ladder draw all weights anew;
+        10, with draws of σ² in between, while there are more chosen columns than half the rows.
 
     Examples
     --------
@@ -48,10 +48,9 @@ class WeightStep(DecompositionStep):
 
     def __init__(self, vars, *, nu=None, model=None, initial_point=None, **arguments):
         super().__init__(vars, model=model, **arguments)
-        roles = self.decomposition.roles
         self.adapts = nu is None
         if nu is None:
-            nu = 1 if roles.fixed_size else 5
+            nu = 1
         if isinstance(nu, bool) or int(nu) != nu or nu < 1:
             raise ValueError(f"nu must be a positive integer, got {nu!r}.")
         self.nu = int(nu)

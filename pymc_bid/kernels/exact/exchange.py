@@ -21,9 +21,11 @@ from pymc_bid.kernels.compilation import part
 from pymc_bid.kernels.exact.ghk import (
     find_order,
     find_sites,
+    is_well_conditioned,
     log_normal_ratio,
     make_workspace,
     write_covariance,
+    write_directly,
     write_factor,
     write_spectrum,
     write_target,
@@ -80,24 +82,34 @@ def weigh_weights(stream, drawing, state, weights, noise_variance, products, pri
         and prior.lower.strides[1] == 0
         and prior.upper.strides[1] == 0
     )
+    is_alone = np.bincount(products.pattern) == 1
     last, constant, ordered = -1, 0.0, False
     log_ratio, log_evidence = 0.0, 0.0
     for target in range(weights.shape[1]):
         if interpolated[target] == 0.0:
             continue
         variance, pattern = noise_variance[target], products.pattern[target]
+        gram = products.grams[pattern]
+        directly = is_alone[pattern] and is_well_conditioned(
+            work, gram, variance, prior.precision, target
+        )
         same_gram = alike and last >= 0 and products.pattern[last] == pattern
-        if not same_gram:
-            write_spectrum(work, products.grams[pattern], prior.precision, target)
+        if not (same_gram or directly):
+            write_spectrum(work, gram, prior.precision, target)
         if not (same_gram and noise_variance[last] == variance):
-            write_covariance(work, variance)
+            if not directly:
+                write_covariance(work, variance)
             ordered = False
         if last < 0 or not prior_is_shared:
             constant = 0.0
             for k in range(number):
                 constant += log_prior_constant(prior, members[k], target)
         last = target
-        log_evidence += constant + write_target(work, products.cross, variance, prior, target)
+        if directly:
+            found = write_directly(work, gram, products.cross, variance, prior, target)
+        else:
+            found = write_target(work, products.cross, variance, prior, target)
+        log_evidence += constant + found
         log_evidence -= 0.5 * products.rows[target] * math.log(variance)
         log_evidence -= 0.5 * products.squares[target] / variance
         # A single weight near a bound is drawn first, and the others have nothing to look out for.

@@ -37,7 +37,7 @@ from pymc_bid.kernels.marginal.noise import (
 from pymc_bid.kernels.random_numbers import generator_at, random_kernel
 from pymc_bid.kernels.types import NoiseDensity
 
-OFFERS_WITH_NOISE = 5
+OFFERS_WITH_NOISE = 0
 """Changes that each replica is offered along with another noise variance."""
 
 
@@ -244,19 +244,14 @@ def exchange_pair(rng, first, is_held, replicas, reference, grid):
 
 
 @random_kernel
-def advance_common(stream, iteration, everything, swaps, replicas, marginal, reference):
+def advance_common(stream, turn, replicas, marginal, reference):
     """Move replicas and let neighbours exchange; return the round trips ended.
 
     Parameters
     ----------
     stream : numpy.random.Generator
         See `pymc_bid.kernels.random_numbers.random_kernel`.
-    iteration : int
-        Decides which replicas move and which pairs exchange, even or odd ones.
-    everything : bool
-        Whether all replicas move and nothing is known of them, as when the model is a new one.
-    swaps : int
-        How many columns of each replica are exchanged.
+    turn : Turn
     replicas : Replicas
         Changed in place.
     marginal : Marginal
@@ -269,18 +264,20 @@ def advance_common(stream, iteration, everything, swaps, replicas, marginal, ref
     grid = np.empty(MOST_POINTS)
     is_held = not math.isnan(marginal.held[0])
     for index in range(number):
-        if not moves_now(index, iteration, everything):
+        if not moves_now(index, turn, replicas):
             continue
-        changed = move_state(rng, index, swaps, replicas, marginal, reference, factor)
+        changed = move_state(rng, index, turn.swaps, replicas, marginal, reference, factor)
         if is_held:
+            replicas.known[index] = 1
             continue
-        if changed or everything or replicas.known[index] == 0:
+        if changed or turn.everything or replicas.known[index] == 0:
             learn(index, replicas, marginal, reference)
         redraw_variance(rng, index, replicas, reference, grid)
         if replicas.powers[index] > 0.0:
             move_with_noise(rng, index, replicas, marginal, reference, grid)
-    for first in range(iteration % 2, number - 1, 2):
-        exchange_pair(rng, first, is_held, replicas, reference, grid)
+    if turn.last == number:
+        for first in range(turn.round % 2, number - 1, 2):
+            exchange_pair(rng, first, is_held, replicas, reference, grid)
     return count_round_trips(replicas)
 
 

@@ -80,7 +80,7 @@ def move_state(rng, state, power, present, swaps, marginal, reference, memory):
 
 
 @random_kernel
-def advance_integrated(stream, iteration, everything, swaps, replicas, marginal, reference):
+def advance_integrated(stream, turn, replicas, marginal, reference):
     """Move replicas and let neighbours exchange; return the round trips ended.
 
     Parameters are those of `pymc_bid.kernels.ladder.common_noise.advance_common`, for any number of
@@ -89,28 +89,29 @@ def advance_integrated(stream, iteration, everything, swaps, replicas, marginal,
     rng = generator_at(stream)
     number = replicas.powers.size
     log_ratios, memory = replicas.log_weights, replicas.memory
-    if everything:
+    if turn.everything:
         memory[:] = np.nan
     for index in range(number):
         state, power = replicas.states[index], replicas.powers[index]
-        if not moves_now(index, iteration, everything):
+        if not moves_now(index, turn, replicas):
             continue
         if power == 0.0:
             draw_reference_state(rng, state, marginal, reference)
-        if power == 0.0 or everything or replicas.known[index] == 0:
+        if power == 0.0 or turn.everything or replicas.known[index] == 0:
             log_ratios[index] = log_ratio_of(state, marginal, reference, memory)
             replicas.known[index] = 1
         if power > 0.0:
             log_ratios[index] = move_state(
-                *(rng, state, power, log_ratios[index], swaps, marginal, reference, memory)
+                *(rng, state, power, log_ratios[index], turn.swaps, marginal, reference, memory)
             )
-    for first in range(iteration % 2, number - 1, 2):
-        difference = replicas.powers[first] - replicas.powers[first + 1]
-        log_ratio = difference * (log_ratios[first + 1] - log_ratios[first])
-        if decide(rng, first, log_ratio, replicas):
-            kept = log_ratios[first]
-            log_ratios[first] = log_ratios[first + 1]
-            log_ratios[first + 1] = kept
+    if turn.last == number:
+        for first in range(turn.round % 2, number - 1, 2):
+            difference = replicas.powers[first] - replicas.powers[first + 1]
+            log_ratio = difference * (log_ratios[first + 1] - log_ratios[first])
+            if decide(rng, first, log_ratio, replicas):
+                kept = log_ratios[first]
+                log_ratios[first] = log_ratios[first + 1]
+                log_ratios[first + 1] = kept
     return count_round_trips(replicas)
 
 

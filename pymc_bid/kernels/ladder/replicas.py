@@ -58,6 +58,23 @@ class Replicas(NamedTuple):
     """Log evidence of every set, nan if not known, (2^N,); empty where there are too many."""
 
 
+class Turn(NamedTuple):
+    """What is to be done in one iteration of a chain: a part of a round of the ladder, or all."""
+
+    round: int
+    """Even and odd ones move and exchange other replicas."""
+    first: int
+    """Replicas from here on move."""
+    last: int
+    """And before that; with the last of all the round ends, and neighbours exchange."""
+    cold: bool
+    """Whether the first replica moves, which it does in every other iteration."""
+    everything: bool
+    """Whether all replicas move and nothing is known of them, as when the model is a new one."""
+    swaps: int
+    """How many columns of each replica are exchanged."""
+
+
 class Reference(NamedTuple):
     """The distribution at β = 0."""
 
@@ -129,12 +146,16 @@ def draw_movable(rng, state, value, marginal):
 
 
 @part()
-def moves_now(index, iteration, everything):
-    """Whether it is a replica's turn: every other one moves in an iteration.
+def moves_now(index, turn, replicas):
+    """Whether a replica is to move: every other one of those whose turn it is.
 
     Of each pair that is offered an exchange, one has moved since its last one.
     """
-    return everything or index % 2 == iteration % 2
+    if turn.everything or replicas.known[index] == 0:
+        return True
+    if index == 0:
+        return turn.cold
+    return turn.first <= index < turn.last and index % 2 == turn.round % 2
 
 
 @part()

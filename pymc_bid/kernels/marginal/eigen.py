@@ -22,9 +22,9 @@ def symmetric_eigen(matrix):
     """
     vectors = matrix.copy()
     number = matrix.shape[0]
-    diagonal = np.zeros(number)
-    beside = np.zeros(number)
+    diagonal, beside = np.zeros(number), np.zeros(number)
     _tridiagonalise(vectors, diagonal, beside)
+    _accumulate(vectors, diagonal)
     _diagonalise(vectors, diagonal, beside)
     order = np.argsort(diagonal)
     ordered = np.empty((number, number))
@@ -32,6 +32,63 @@ def symmetric_eigen(matrix):
         for row in range(number):
             ordered[row, column] = vectors[row, order[column]]
     return diagonal[order], ordered
+
+
+@part()
+def spectrum_of_vector(matrix, vector):
+    """Return eigenvalues, ascending, and the vector's products with their eigenvectors.
+
+    The eigenvectors themselves are not found: reflected so that the vector is the last axis, which
+    reflections to a tridiagonal matrix leave alone, only one component of each is needed (Golub,
+    Welsch 1969). Signs of the products mean nothing.
+    """
+    number = matrix.shape[0]
+    reflected = matrix.copy()
+    length = math.sqrt(np.sum(vector * vector))
+    _reflect(reflected, vector.copy(), number)
+    diagonal, beside = np.zeros(number), np.zeros(number)
+    for size in range(number - 1, 0, -1):
+        beside[size] = _reflect(reflected, reflected[size, :size].copy(), size)
+    for i in range(number):
+        diagonal[i] = reflected[i, i]
+    components = np.zeros((1, number))
+    components[0, number - 1] = length
+    _diagonalise(components, diagonal, beside)
+    order = np.argsort(diagonal)
+    return diagonal[order], components[0][order]
+
+
+@part(fastmath={"reassoc", "contract"})
+def _reflect(matrix, mirror, size):
+    """Reflect the first axes of a symmetric matrix so that a vector becomes the last of them.
+
+    Returns what the vector then is. `mirror` is overwritten.
+    """
+    length = 0.0
+    for i in range(size):
+        length += mirror[i] * mirror[i]
+    length = math.sqrt(length)
+    if length == 0.0:
+        return 0.0
+    signed = math.copysign(length, mirror[size - 1])
+    mirror[size - 1] += signed
+    # Half the square of the mirror.
+    half = length * abs(mirror[size - 1])
+    product = np.empty(size)
+    again = 0.0
+    for i in range(size):
+        value = 0.0
+        for j in range(size):
+            value += matrix[i, j] * mirror[j]
+        product[i] = value / half
+        again += mirror[i] * product[i]
+    again *= 0.5 / half
+    for i in range(size):
+        product[i] -= again * mirror[i]
+    for i in range(size):
+        for j in range(size):
+            matrix[i, j] -= mirror[i] * product[j] + product[i] * mirror[j]
+    return -signed
 
 
 @part()
@@ -73,6 +130,12 @@ def _tridiagonalise(vectors, diagonal, beside):
                 vectors[j, k] -= f * beside[k] + g * vectors[i, k]
         diagonal[i] = h
     diagonal[0], beside[0] = 0.0, 0.0
+
+
+@part()
+def _accumulate(vectors, diagonal):
+    """Turn reflections into the vectors that they make, and write the diagonal."""
+    number = diagonal.size
     for i in range(number):
         if diagonal[i] != 0.0:
             for j in range(i):
@@ -111,7 +174,7 @@ def _diagonalise(vectors, diagonal, beside):
             finished = True
             for i in range(end - 1, start - 1, -1):
                 f, b = sine * beside[i], cosine * beside[i]
-                r = math.hypot(f, g)
+                r = math.sqrt(f * f + g * g)
                 beside[i + 1] = r
                 if r == 0.0:
                     diagonal[i + 1] -= p
@@ -124,7 +187,7 @@ def _diagonalise(vectors, diagonal, beside):
                 p = sine * r
                 diagonal[i + 1] = g + p
                 g = cosine * r - b
-                for k in range(number):
+                for k in range(vectors.shape[0]):
                     f = vectors[k, i + 1]
                     vectors[k, i + 1] = sine * vectors[k, i] + cosine * f
                     vectors[k, i] = cosine * vectors[k, i] - sine * f

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from pymc_bid.kernels.compilation import kernel, part
 from pymc_bid.kernels.identity import interpolated_targets
-from pymc_bid.kernels.marginal.eigen import symmetric_eigen
+from pymc_bid.kernels.marginal.eigen import spectrum_of_vector, symmetric_eigen
 from pymc_bid.kernels.marginal.noise import log_noise_density, log_noise_integral
 from pymc_bid.kernels.types import NoiseDensity
 
@@ -60,6 +60,39 @@ def center_target(target, members, gram, marginal, residual):
 
 
 @part()
+def write_gram(members, pattern, marginal, gram):
+    """Write the Gram matrix of the chosen columns."""
+    for first in range(members.size):
+        for second in range(members.size):
+            gram[first, second] = marginal.grams[members[first], members[second], pattern]
+
+
+@part()
+def is_alone(q, marginal):
+    """Whether a block is one target whose pattern nobody shares."""
+    patterns = marginal.block_pattern
+    return (
+        marginal.block_start[q + 1] - marginal.block_start[q] == 1
+        and (q == 0 or patterns[q - 1] != patterns[q])
+        and (q == patterns.size - 1 or patterns[q + 1] != patterns[q])
+    )
+
+
+@part()
+def explain_target(values, projections, left, explained):
+    """Add the squares that each eigenvector explains of a target; return what is left of it."""
+    number = values.size
+    for k in range(number):
+        # What rounding leaves of zero explains nothing.
+        if values[k] > SMALLEST_EIGENVALUE * number * values[number - 1]:
+            square = projections[k] * projections[k] / values[k]
+            explained[k] += square
+            left -= square
+    # Rounding takes a perfect fit below zero.
+    return max(left, 0.0)
+
+
+@part()
 def noise_densities(state, marginal):
     """Return what the noise variance of each group is drawn from, and what is left beside it."""
     members = np.flatnonzero(state)
@@ -68,41 +101,38 @@ def noise_densities(state, marginal):
     shape, scale = marginal.shape.copy(), marginal.scale.copy()
     targets = np.zeros(blocks)
     eigenvalues, explained = np.zeros((blocks, number)), np.zeros((blocks, number))
-    gram, residual = np.empty((number, number)), np.empty(number)
-    values, vectors = residual, gram
+    gram, vectors = np.empty((number, number)), np.empty((number, number))
+    residual, projections, values = np.empty((3, number))
     rest, present = 0.0, -1
     for row in members:
         rest += marginal.own_log_densities[row]
     for q in range(blocks):
         pattern, group = marginal.block_pattern[q], marginal.block_group[q]
+        alone = is_alone(q, marginal)
         if pattern != present and number > 0:
             present = pattern
-            for first in range(number):
-                for second in range(number):
-                    gram[first, second] = marginal.grams[members[first], members[second], pattern]
-            values, columns = symmetric_eigen(gram)
-            vectors = columns.T.copy()
-        for k in range(number):
-            # What rounding leaves of zero explains nothing.
-            is_zero = values[k] <= SMALLEST_EIGENVALUE * number * values[number - 1]
-            eigenvalues[q, k] = 0.0 if is_zero else values[k]
+            write_gram(members, pattern, marginal, gram)
+            if not alone:
+                values, columns = symmetric_eigen(gram)
+                vectors = columns.T.copy()
         for target in range(marginal.block_start[q], marginal.block_start[q + 1]):
             if interpolated[target] == 0.0:
                 continue
             shape[group] += 0.5 * marginal.rows[target]
             targets[q] += 1.0
+            for row in members:
+                rest += marginal.log_constants[row, target]
             left = center_target(target, members, gram, marginal, residual)
+            if alone and number > 0:
+                values, projections = spectrum_of_vector(gram, residual)
+            else:
+                for k in range(number):
+                    projections[k] = np.sum(vectors[k] * residual)
+            scale[group] += 0.5 * explain_target(values, projections, left, explained[q])
+        if targets[q] > 0.0:
             for k in range(number):
-                rest += marginal.log_constants[members[k], target]
-                if eigenvalues[q, k] > 0.0:
-                    projection = 0.0
-                    for first in range(number):
-                        projection += vectors[k, first] * residual[first]
-                    square = projection * projection / eigenvalues[q, k]
-                    explained[q, k] += square
-                    left -= square
-            # Rounding takes a perfect fit below zero.
-            scale[group] += 0.5 * max(left, 0.0)
+                is_zero = values[k] <= SMALLEST_EIGENVALUE * number * values[number - 1]
+                eigenvalues[q, k] = 0.0 if is_zero else values[k]
     for group in range(shape.size):
         if math.isnan(marginal.held[group]):
             rest += marginal.shape[group] * math.log(marginal.scale[group])
