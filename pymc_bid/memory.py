@@ -1,24 +1,27 @@
 """How much memory the draws of a run take, said before it starts."""
 
-import os
-import sys
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from types import FrameType
+from weakref import WeakSet
 
 import numpy as np
+import psutil
 from pymc.model import Model, modelcontext
 
 from pymc_bid.graph.values import Point, Quantities
 
-_USUAL_TUNING = 1000
+DRAWS, TUNE, CHAINS = 1000, 1000, 4
+"""What `pm.sample` does if it is not told otherwise."""
+CONTAINER = Path("/sys/fs/cgroup")
+"""Where Linux says what a container may take."""
+_told: WeakSet[Model] = WeakSet()
 
 
 def trace_size(
-    draws: int = 1000,
-    tune: int = 1000,
-    chains: int = 4,
+    draws: int = DRAWS,
+    tune: int = TUNE,
+    chains: int = CHAINS,
     *,
     var_names: Sequence[str] | None = None,
     model: Model | None = None,
@@ -48,68 +51,44 @@ def trace_size(
 
 
 def warn_if_too_large(model: Model, point: Point) -> None:
-    """Warn if `pm.sample`, should it be what is running, will run out of memory for its draws."""
-    asked = _arguments_of_sample()
-    free = free_memory()
-    if asked is None or free is None or asked.get("trace") is not None:
+    """Warn, once for a model, if `pm.sample` with its defaults will run out of memory.
+
+    A step is not told how many draws are asked for and which variables are kept, and those who have
+    seen to it should not have to read the same again.
+    """
+    if model in _told:
         return
-    # PyMC 6 leaves the length of tuning to the steps if it is not given.
-    tune = _USUAL_TUNING if asked["tune"] is None else asked["tune"]
-    sizes = _draw_sizes(model, asked["var_names"], point)
-    number = _number_of_draws(asked["draws"], tune, asked["chains"])
-    needed = number * sum(sizes.values())
+    sizes = _draw_sizes(model, None, point)
+    needed = _number_of_draws(DRAWS, TUNE, CHAINS) * sum(sizes.values())
+    free = free_memory()
     if needed <= free:
         return
+    _told.add(model)
     largest = max(sizes, key=lambda name: sizes[name])
     warnings.warn(
-        f"The draws that pm.sample is asked to keep need {_readable(needed)}, and "
-        f"{_readable(free)} of memory are free: {asked['chains']} chains of {tune} + "
-        f"{asked['draws']} draws with {_readable(sum(sizes.values()))} each, "
-        f"{_readable(sizes[largest])} of it for {largest}. Leave {largest} out with `var_names=` "
-        "and keep its means, and every k-th draw of it, with bid.RunningMeans; or ask for fewer "
-        "draws or chains.",
+        f"pm.sample() with its defaults, {CHAINS} chains of {TUNE} + {DRAWS} draws, keeps "
+        f"{_readable(needed)}, and {_readable(free)} of memory are free: "
+        f"{_readable(sum(sizes.values()))} for each draw, {_readable(sizes[largest])} of it for "
+        f"{largest}. If you have not done so, leave {largest} out with `var_names=` and keep its "
+        "means, and every k-th draw of it, with bid.RunningMeans; or ask for fewer draws or "
+        "chains, bid.trace_size says what they take.",
         UserWarning,
         stacklevel=2,
     )
 
 
-def free_memory() -> int | None:
-    """Bytes that a process can still take without swapping; None where nobody tells."""
-    known = []
-    try:
-        lines = Path("/proc/meminfo").read_text().splitlines()
-        known += [int(line.split()[1]) * 2**10 for line in lines if "MemAvailable" in line]
-    except OSError:
-        if hasattr(os, "sysconf") and "SC_AVPHYS_PAGES" in os.sysconf_names:
-            known.append(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+def free_memory() -> int:
+    """Bytes that a process can still take without swapping."""
+    free = psutil.virtual_memory().available
     try:
         # A container may be given less than the machine has.
         limit, used = (
-            Path("/sys/fs/cgroup", name).read_text().strip()
-            for name in ("memory.max", "memory.current")
+            int((CONTAINER / name).read_text()) for name in ("memory.max", "memory.current")
         )
-        if limit != "max":
-            known.append(int(limit) - int(used))
-    except OSError:
-        pass
-    return max(min(known), 0) if known else None
-
-
-def _arguments_of_sample() -> dict | None:
-    """Arguments of the call of `pm.sample` that is going on, None if there is none.
-
-    PyMC makes the steps before it reserves memory, and does not tell them how many draws there will
-    be. Its own frame knows, under the names of its public arguments.
-    """
-    frame: FrameType | None = sys._getframe()
-    while frame is not None:
-        is_sample = frame.f_code.co_name == "sample"
-        if is_sample and frame.f_globals.get("__name__") == "pymc.sampling.mcmc":
-            wanted = ("draws", "tune", "chains", "var_names", "trace")
-            found = {name: frame.f_locals[name] for name in wanted if name in frame.f_locals}
-            return found if len(found) == len(wanted) and found["chains"] is not None else None
-        frame = frame.f_back
-    return None
+    except (OSError, ValueError):
+        # There is no container, or no limit: the word "max".
+        return free
+    return max(min(free, limit - used), 0)
 
 
 def _draw_sizes(model: Model, var_names, point: Point) -> dict[str, int]:

@@ -4,6 +4,7 @@ import importlib
 
 import pymc as pm
 import pymc.step_methods
+from pymc.step_methods.compound import BlockedStep
 
 STEPS = {
     "FlipStep": "bid_flip",
@@ -13,6 +14,31 @@ STEPS = {
     "InclusionStep": "bid_inclusion",
 }
 """Classes of `pymc_bid.steps` and the words that pass them options through `pm.sample`."""
+
+
+class StepOnDemand(BlockedStep):
+    """Stands for a step class in PyMC's list, and loads it when a model is to be sampled.
+
+    The steps come with compiled kernels, and numba takes longer to import than the rest of this
+    package and a good part of PyMC together. Making a step of this class makes one of the class
+    that it stands for.
+    """
+
+    def __new__(cls, *args, **kwargs):
+        """Make the step."""
+        return cls._loaded()(*args, **kwargs)
+
+    @classmethod
+    def competence(cls, var, has_grad=False):
+        """Claim what the step claims."""
+        return cls._loaded().competence(var, has_grad)
+
+    @classmethod
+    def _loaded(cls) -> type[BlockedStep]:
+        return getattr(importlib.import_module("pymc_bid.steps"), cls.__name__)
+
+
+ON_DEMAND = [type(step, (StepOnDemand,), {"name": name}) for step, name in STEPS.items()]
 
 
 def register_steps() -> None:
@@ -25,29 +51,4 @@ def register_steps() -> None:
     methods = pymc.step_methods.STEP_METHODS
     # PyMC 5 reads the list from its root, where it is the same object unless someone replaced it.
     for registry in {id(x): x for x in (methods, vars(pm).get("STEP_METHODS", methods))}.values():
-        if not any(isinstance(method, _StepOnDemand) for method in registry):
-            registry[:0] = [_StepOnDemand(*step) for step in STEPS.items()]
-
-
-class _StepOnDemand:
-    """Stands for a step class in PyMC's list, and loads it when a model is to be sampled.
-
-    The steps come with compiled kernels, and numba takes longer to import than the rest of this
-    package and a good part of PyMC together.
-    """
-
-    def __init__(self, step: str, name: str):
-        self.__name__ = step
-        self.name = name
-
-    def _competence(self, vars, have_grad):
-        return self._load()._competence(vars, have_grad)
-
-    def __call__(self, *arguments, **options):
-        return self._load()(*arguments, **options)
-
-    def __repr__(self):
-        return f"<pymc_bid.{self.__name__}, loaded when needed>"
-
-    def _load(self):
-        return getattr(importlib.import_module("pymc_bid.steps"), self.__name__)
+        registry[:0] = [step for step in ON_DEMAND if step not in registry]

@@ -8,8 +8,6 @@ import numpy as np
 from pymc_bid.results.convergence import effective_size, r_hat
 
 WATCHED = ("bid_mse", "bid_K")
-# What PyMC calls the processes of its chains, all of which exist before the first draw.
-_WORKER = "worker_chain_"
 
 
 class StopWhenStationary:
@@ -29,7 +27,8 @@ class StopWhenStationary:
     * one after the other (`cores=1`): the first chain ends when its two halves agree, the others
       after as many draws. Whether the chains agree is for `bid.check_convergence` to say.
 
-    PyMC reserves memory for all `draws`: with a large Y leave it out by `var_names`.
+    Processes that are there when the rule is made are not taken for chains; make it right before
+    `pm.sample`. PyMC reserves memory for all `draws`: with a large Y leave it out by `var_names`.
 
     Parameters
     ----------
@@ -69,6 +68,7 @@ class StopWhenStationary:
         self.minimum = max(int(minimum), 8)
         self.r_hat = float(r_hat)
         self.ess = float(ess)
+        self._others = _children()
         self._start()
 
     def _start(self):
@@ -77,9 +77,8 @@ class StopWhenStationary:
         self._finished: set[int] = set()
         self._checked = 0
         self._warned = False
-        self._workers = sum(
-            process.name.startswith(_WORKER) for process in multiprocessing.active_children()
-        )
+        # PyMC starts a process for each chain, also for those that wait, before the first draw.
+        self._workers = len(_children() - self._others)
 
     def __call__(self, trace, draw):
         """Take note of a draw; end sampling if it is the last one needed."""
@@ -146,6 +145,11 @@ class StopWhenStationary:
             if not (r_hat(series) <= self.r_hat and effective_size(series) >= self.ess):
                 return False
         return True
+
+
+def _children() -> set[int | None]:
+    """Numbers of the processes that this one has started and that are running."""
+    return {process.pid for process in multiprocessing.active_children()}
 
 
 def _watched(statistics) -> tuple[float, ...]:

@@ -1,8 +1,10 @@
 """Memory of the draws: said before sampling if it is more than there is."""
 
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
+import psutil
 import pymc as pm
 import pytest
 
@@ -47,18 +49,19 @@ def test_transformed_variables_are_kept_twice():
     assert bid.trace_size(1, 0, 1, model=model) == 2 * 2 * 3 * 8
 
 
-def test_too_large_a_trace_is_said_before_sampling(model, monkeypatch):
-    needed = CHAINS * (TUNE + 2 * DRAWS) * ONE_DRAW
-    monkeypatch.setattr(memory, "free_memory", lambda: needed - 1)
-    with pytest.warns(UserWarning, match=r"need 8.8 kB, and 8.8 kB of memory are free: 2 chains"):
-        sample(model)
-    for enough in (
-        lambda: sample(model, var_names=["r", "sigma2", "K"]),
-        lambda: (monkeypatch.setattr(memory, "free_memory", lambda: needed), sample(model)),
-    ):
-        with warnings.catch_warnings():
-            warnings.filterwarnings("error", message="The draws that pm.sample")
-            enough()
+def test_too_large_a_trace_is_said_once_before_sampling(model, monkeypatch):
+    needed = bid.trace_size(model=model)
+    assert needed == 4 * 3000 * ONE_DRAW
+    message = r"4 chains of 1000 \+ 1000 draws, keeps 4.8 MB, and 4.8 MB of memory .* leave Y out"
+    for free, warned in ((needed, False), (needed - 1, True), (needed - 1, False)):
+        monkeypatch.setattr(memory, "free_memory", lambda free=free: free)
+        if warned:
+            with pytest.warns(UserWarning, match=message):
+                sample(model)
+        else:
+            with warnings.catch_warnings():
+                warnings.filterwarnings("error", message="pm.sample")
+                sample(model)
 
 
 def test_steps_made_by_hand_do_not_ask(model, monkeypatch):
@@ -68,6 +71,19 @@ def test_steps_made_by_hand_do_not_ask(model, monkeypatch):
         bid.WeightStep(model["Y"], model=model)
 
 
-def test_free_memory_is_some():
-    free = memory.free_memory()
-    assert free is None or 2**20 < free < 2**50
+def test_free_memory_is_less_than_all_memory():
+    assert 2**20 < memory.free_memory() < psutil.virtual_memory().total
+
+
+@pytest.mark.parametrize(
+    ("limit", "expected"),
+    [("5000", 1000), ("3000", 0), ("90000", 10_000), ("max", 10_000), (None, 10_000)],
+    ids=["less than the machine", "used up", "more than the machine", "no limit", "no container"],
+)
+def test_free_memory_is_that_of_the_container(limit, expected, tmp_path, monkeypatch):
+    monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(available=10_000))
+    monkeypatch.setattr(memory, "CONTAINER", tmp_path)
+    if limit is not None:
+        (tmp_path / "memory.max").write_text(f"{limit}\n")
+        (tmp_path / "memory.current").write_text("4000\n")
+    assert memory.free_memory() == expected

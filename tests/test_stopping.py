@@ -33,12 +33,29 @@ def test_pm_sample_returns_the_draws_so_far(cores):
     assert idata["sample_stats"].sizes["draw"] == rule.stopped_at
 
 
+def test_pymc_starts_a_process_for_each_chain_before_the_first_draw():
+    """What the rule relies on; else it would stop here and lose the chain that waits."""
+    rule = bid.StopWhenStationary(every=5, minimum=10, r_hat=100, ess=0)
+    with bid.gbt(A, k=3), pytest.warns(UserWarning, match="use cores=chains"):
+        idata = pm.sample(
+            draws=40,
+            tune=0,
+            chains=3,
+            cores=2,
+            random_seed=1,
+            progressbar=False,
+            compute_convergence_checks=False,
+            callback=rule,
+        )
+    assert idata["posterior"].sizes["chain"] == 3
+
+
 class Run:
     """Hands made-up draws to a rule, in the order in which PyMC would."""
 
     def __init__(self, rule, monkeypatch, workers):
         self.rule = rule
-        processes = [SimpleNamespace(name=f"worker_chain_{chain}") for chain in range(workers)]
+        processes = [SimpleNamespace(pid=-1 - chain) for chain in range(workers)]
         monkeypatch.setattr(multiprocessing, "active_children", lambda: processes)
 
     def draw(self, chain, index, error, size=3, last=False):
@@ -109,6 +126,16 @@ def test_chains_in_turn_get_the_length_of_the_first(monkeypatch):
     # The same rule again, for another run.
     assert not run.draw(0, 0, rng.normal())
     assert rule.stopped_at is None
+
+
+def test_processes_of_others_are_not_taken_for_chains(monkeypatch):
+    monkeypatch.setattr(multiprocessing, "active_children", lambda: [SimpleNamespace(pid=-1)])
+    rng = np.random.default_rng(0)
+    rule = bid.StopWhenStationary(every=100, minimum=200, ess=100)
+    run = Run(rule, monkeypatch, workers=1)
+    assert any(run.draw(0, index, rng.normal()) for index in range(1000))
+    assert not any(run.draw(1, index, rng.normal()) for index in range(rule.stopped_at - 1))
+    assert run.draw(1, rule.stopped_at - 1, rng.normal())
 
 
 def test_a_drifting_first_chain_goes_on(monkeypatch):

@@ -161,8 +161,7 @@ def _stored(model: pm.Model, options: Namespace) -> list[str] | None:
 
     `decompose` then draws weights for the columns that it reports.
     """
-    available = free_memory()
     size = trace_size(options.draws, options.tune, options.chains, model=model)
-    if available is None or size < available / 2:
+    if size < free_memory() / 2:
         return None
     return [name for name in ("r", "K", "sigma2", "omega2") if name in model.named_vars]

@@ -173,7 +173,7 @@ READERS = {
 def check_memory(path: Path, size: int) -> None:
     """Raise a Problem if a matrix of `size` bytes does not fit into memory several times."""
     available = free_memory()
-    if available is not None and size * WORKING_COPIES > available:
+    if size * WORKING_COPIES > available:
         raise Problem(
             f"{path}: about {size / 1e9:.1f} GB, of which {WORKING_COPIES} copies are needed while "
             f"{available / 1e9:.1f} GB of memory are free; keep fewer rows (a random tenth of them "

@@ -38,8 +38,6 @@ class _Watch:
 
     def __init__(self, containers: list[SharedVariable]):
         self._containers = containers
-        # Asked many times in each iteration: `get_value` would take longer than some of the steps.
-        self._places = [container.container.storage for container in containers]
         self.look()
 
     def covers(self, other: "_Watch") -> bool:
@@ -48,12 +46,13 @@ class _Watch:
 
     def look(self) -> None:
         """Take note of the arrays that the containers hold."""
-        self._seen = [(place, place[0]) for place in self._places]
+        self._seen = [(data, data.get_value(borrow=True)) for data in self._containers]
 
     def changed(self) -> bool:
         """Whether there is an array that was not there at the last look."""
-        for place, seen in self._seen:
-            if place[0] is not seen:
+        # Borrowed, a value is the array itself and not a copy.
+        for data, seen in self._seen:
+            if data.get_value(borrow=True) is not seen:
                 return True
         return False
 

@@ -7,6 +7,14 @@ import pandas as pd
 
 from pymc_bid.results.draws import read_posterior, read_variable
 
+try:
+    from arviz import autocorr
+except ImportError:
+    # ArviZ 1 keeps it in one of its parts.
+    from arviz_stats.base import array_stats
+
+    autocorr = array_stats.autocorr
+
 _BLOCK_BYTES = 2**25
 
 
@@ -46,22 +54,17 @@ def autocorrelation(
     chains, draws, rows, columns = variable.shape
     if lags >= draws or lags < 1:
         raise ValueError(f"lags must be between 1 and the {draws} draws less one, got {lags}.")
-    length = 1 << (2 * draws - 1).bit_length()
-    # Transforms are complex and padded: four times the draws and more.
-    block = max(1, _BLOCK_BYTES // (columns * length * 16))
+    # ArviZ takes Fourier transforms, complex and padded: four times the draws.
+    block = max(1, _BLOCK_BYTES // (columns * draws * 4 * 8))
     total, number = np.zeros(lags + 1), 0
     for chain in range(chains):
         for first in range(0, rows, block):
             part = variable.isel({"chain": chain, variable.dims[2]: slice(first, first + block)})
             series = np.asarray(part, dtype=np.float64).reshape(draws, -1).T
-            series = series - series.mean(axis=1, keepdims=True)
-            variance = np.einsum("ij,ij->i", series, series)
-            # A constant has no autocorrelation; what rounding leaves of it is not to be read.
-            series, variance = series[variance > 1e-20 * draws], variance[variance > 1e-20 * draws]
-            power = np.abs(np.fft.rfft(series, length)) ** 2
-            covariance = np.fft.irfft(power, length)[:, : lags + 1]
-            total += (covariance / variance[:, None]).sum(axis=0)
-            number += variance.size
+            # A constant has no autocorrelation.
+            series = series[np.ptp(series, axis=1) > 0]
+            total += autocorr(series)[:, : lags + 1].sum(axis=0)
+            number += len(series)
     if number == 0:
         raise ValueError(f"All entries of {weights} are constant; they have no autocorrelation.")
     return pd.Series(total / number, index=pd.RangeIndex(lags + 1, name="lag"))

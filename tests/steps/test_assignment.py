@@ -8,6 +8,7 @@ import pymc as pm
 import pytest
 from pymc.sampling.mcmc import assign_step_methods
 from pymc.step_methods import STEP_METHODS
+from pymc.step_methods.compound import BlockedStep
 
 import pymc_bid as bid
 from pymc_bid.registration import STEPS, register_steps
@@ -113,6 +114,25 @@ def test_plain_models_are_sampled_as_if_the_package_were_not_imported():
         for imported in ("", "import pymc_bid")
     ]
     assert outputs[0] == outputs[1] != ""
+
+
+def test_nutpie_samples_plain_models():
+    pytest.importorskip("nutpie")
+    with pm.Model():
+        pm.Normal("x")
+        idata = pm.sample(
+            draws=5,
+            tune=5,
+            chains=1,
+            nuts_sampler="nutpie",
+            progressbar=False,
+            compute_convergence_checks=False,
+        )
+    assert np.isfinite(np.asarray(idata["posterior"]["x"])).all()
+
+
+def test_pymc_finds_classes_of_steps_in_its_list():
+    assert all(isinstance(step, type) and issubclass(step, BlockedStep) for step in STEP_METHODS)
 
 
 def test_registering_twice_enters_the_steps_once():
