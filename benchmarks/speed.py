@@ -18,7 +18,7 @@ from pymc_bid.graph.own_columns import OwnColumns
 from pymc_bid.graph.values import WeightPrior
 from pymc_bid.kernels.exact.paper import flip_sweep
 from pymc_bid.kernels.exact.weights import sweep_weights
-from pymc_bid.kernels.residual import errors_from_products, residual_cross_products
+from pymc_bid.kernels.residual import residual_cross_products
 from pymc_bid.regression import reduce_regression
 
 SETTLING_SWEEPS = 60
@@ -73,11 +73,10 @@ def profile_kernels(case: Case, repeats: int) -> dict[str, float]:
     products, active = data.products, np.flatnonzero(state)
     prior = WeightPrior.of(data.shape, 0.0, 1.0, -1.0, 1.0)
     weights = np.zeros(data.shape)
-    errors = data.squared_errors(active, weights)
     for _ in range(SETTLING_SWEEPS):
-        variance = errors.sum() / matrix.size
+        variance = data.squared_errors(active, weights).sum() / matrix.size
         precision = np.full(case.columns, 1 / variance)
-        sweep_weights(rng, active, weights, products, precision, prior, errors, True)
+        sweep_weights(rng, active, weights, products, precision, prior, True)
     cross = residual_cross_products(active, weights, products)
     # Nothing of this changes: certain columns do not flip.
     fixed = (
@@ -88,10 +87,8 @@ def profile_kernels(case: Case, repeats: int) -> dict[str, float]:
     calls = {
         "products with the residual": lambda: residual_cross_products(active, weights, products),
         "flips": lambda: flip_sweep(rng, state, weights, cross, products, *fixed),
-        "squared errors": lambda: errors_from_products(active, weights, cross, products),
-        "weights": lambda: sweep_weights(
-            rng, active, weights, products, precision, prior, errors, True
-        ),
+        "squared errors": lambda: data.squared_errors(active, weights),
+        "weights": lambda: sweep_weights(rng, active, weights, products, precision, prior, True),
     }
     for call in calls.values():
         call()

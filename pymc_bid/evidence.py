@@ -8,7 +8,7 @@ from pymc.model import Model
 from scipy.special import gammaln
 
 from pymc_bid.graph.decomposition import Decomposition, find_decompositions
-from pymc_bid.steps.exchange import ChainState, Conditional
+from pymc_bid.steps.exchange import ChainState, Conditional, Given
 from pymc_bid.steps.marginal import MarginalBuilder
 
 
@@ -74,11 +74,9 @@ def log_evidence(
     chosen = _state_of(decomposition, columns, model)
     rng = np.random.default_rng(random_seed)
     builder = MarginalBuilder(joint, free)
-    conditional = Conditional(joint, builder, free, point)
-    own = conditional.own
-    marginal = builder.build(
-        point, np.zeros(chosen.size), conditional.noise_variance, conditional.prior, own
-    )
+    given = Given.at(joint, builder, point)
+    conditional = Conditional(joint, builder, given, point)
+    marginal = builder.build(point, np.zeros(chosen.size), given.prior)
     chain = conditional.chain()
     prior = conditional.log_prior(chosen)
     logs = np.empty(int(draws))

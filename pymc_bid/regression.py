@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pymc_bid.kernels.residual import squared_errors
+from pymc_bid.kernels.residual import errors_from_products, squared_errors
 
 
 class Products(NamedTuple):
@@ -59,7 +59,10 @@ class Regression(NamedTuple):
         return self.products.cross.shape
 
     def squared_errors(
-        self, active: NDArray[np.int64], weights: NDArray[np.float64]
+        self,
+        active: NDArray[np.int64],
+        weights: NDArray[np.float64],
+        interpolated: NDArray[np.float64] | None = None,
     ) -> NDArray[np.float64]:
         """Sum of the squares of the residual of each target, (L,).
 
@@ -68,14 +71,17 @@ class Regression(NamedTuple):
         active : array (K,)
             The chosen columns, ascending.
         weights : array (N, L)
+        interpolated : array (L,), optional
+            Zero for targets whose errors nobody asks for; those may be anything.
         """
-        if len(self.blocks) == 1:
-            block = self.blocks[0]
-            return squared_errors(active, weights, block.basis, block.target)
-        errors = np.empty(weights.shape[1])
-        for block in self.blocks:
-            own = np.ascontiguousarray(weights[:, block.columns])
-            errors[block.columns] = squared_errors(active, own, block.basis, block.target)
+        if interpolated is None:
+            interpolated = np.ones(weights.shape[1])
+        errors, lost = errors_from_products(active, weights, self.products, interpolated)
+        if lost:
+            # The residuals themselves, which are right to the last digits.
+            for block in self.blocks:
+                own = np.ascontiguousarray(weights[:, block.columns])
+                errors[block.columns] = squared_errors(active, own, block.basis, block.target)
         return errors
 
 

@@ -1,6 +1,5 @@
 """An interpolative decomposition found in a PyMC model: its data and its values at a point."""
 
-from typing import NamedTuple
 from weakref import WeakKeyDictionary, WeakSet
 
 import numpy as np
@@ -29,7 +28,6 @@ from pymc_bid.graph.values import (
     as_view,
 )
 from pymc_bid.kernels.exact.hierarchy import likely_precision
-from pymc_bid.kernels.residual import any_cancelled
 from pymc_bid.regression import Regression, reduce_regression
 
 
@@ -55,24 +53,6 @@ class _Watch:
             if data.get_value(borrow=True) is not seen:
                 return True
         return False
-
-
-class _Errors(NamedTuple):
-    """Squared error of each target, and what it belongs to."""
-
-    state: NDArray[np.int64]
-    weights: NDArray[np.float64]
-    data: Regression
-    values: NDArray[np.float64]
-
-    def belong_to(self, state, weights, data) -> bool:
-        """Whether these are the errors of a state vector and weights."""
-        # Compared, not recognised: chains in processes of their own copy their points.
-        return (
-            self.data is data
-            and (self.state is state or np.array_equal(self.state, state))
-            and (self.weights is weights or np.array_equal(self.weights, weights))
-        )
 
 
 class Decomposition:
@@ -143,17 +123,19 @@ class Decomposition:
         self._regression: Regression | None = None
         self._fixed_prior: WeightPrior | None = None
         self._proposal_prior: WeightPrior | None = None
-        self._errors: _Errors | None = None
         self._everything = np.empty(0)
-        self.regression()
+        self.refresh()
         self.joint = Joint([self], model)
 
-    def regression(self) -> Regression:
-        """Return the data, read again if a `pm.Data` container was given new values."""
+    def refresh(self) -> None:
+        """Read the data again if a `pm.Data` container was given new values."""
         if self._regression is None or self._data.changed():
             self._regression = self._read_regression()
             self._data.look()
             self._pool_data.look()
+
+    def regression(self) -> Regression:
+        """Return the data as they were at the last `refresh`."""
         return self._regression
 
     def _read_regression(self) -> Regression:
@@ -201,35 +183,12 @@ class Decomposition:
     def squared_errors(
         self, state: NDArray[np.int64], weights: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """Squared error of each target, (L,), not to be written to.
+        """Squared error of each target, (L,).
 
         That of targets that are not interpolated means nothing.
         """
-        data = self.regression()
-        if self._errors is None or not self._errors.belong_to(state, weights, data):
-            errors = data.squared_errors(active_columns(state), weights)
-            # Copies: with several processes the arrays of a point are written over.
-            self._errors = _Errors(state.copy(), weights.copy(), data, errors)
-        return self._errors.values
-
-    def offer_errors(
-        self,
-        state: NDArray[np.int64],
-        weights: NDArray[np.float64],
-        errors: NDArray[np.float64],
-        scale: NDArray[np.float64],
-    ) -> None:
-        """Take squared errors that a step has at hand, unless they are what is left of rounding.
-
-        Parameters
-        ----------
-        state, weights, errors
-            As of `squared_errors`; arrays that nobody will write to.
-        scale : array (L,)
-            Of the numbers that the errors are a difference of.
-        """
-        if not any_cancelled(errors, scale, self.interpolated(state)):
-            self._errors = _Errors(state, weights, self.regression(), errors)
+        interpolated = self.interpolated(state)
+        return self.regression().squared_errors(active_columns(state), weights, interpolated)
 
     def own_columns(self, point: Point) -> OwnColumns:
         """Return the own densities of the columns at a point."""
@@ -318,6 +277,8 @@ def find_decompositions(model: Model) -> list[Decomposition]:
     variables = (*model.basic_RVs, *model.potentials)
     known = _found.get(model)
     if known is not None and known[0] == variables:
+        for decomposition in known[1]:
+            decomposition.refresh()
         return known[1]
     decompositions = []
     # Each once: PyMC 5.28 lists them again when a posterior predictive was drawn.

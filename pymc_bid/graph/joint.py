@@ -45,21 +45,25 @@ class Joint:
         self.noise_is_free = all(part.noise.variance is not None for part in parts)
         self._data: list[Regression] = []
         self._products: Products | None = None
+        self.refresh()
 
     @property
     def names(self) -> str:
         """The likelihoods, for messages."""
         return " and ".join(part.roles.likelihood.name for part in self.parts)
 
-    def products(self) -> Products:
-        """Return what the kernels know of the data, read again if these are new."""
+    def refresh(self) -> None:
+        """Read the data again if they are new."""
+        for part in self.parts:
+            part.refresh()
         data = [part.regression() for part in self.parts]
-        if len(data) == 1:
-            return data[0].products
         if self._products is None or any(
             old is not new for old, new in zip(self._data, data, strict=True)
         ):
             self._data, self._products = data, _side_by_side([part.products for part in data])
+
+    def products(self) -> Products:
+        """Return what the kernels know of the data."""
         return self._products
 
     @property
@@ -143,7 +147,6 @@ class Joint:
     def apart(self, *arrays: NDArray[np.float64]) -> Iterator[tuple]:
         """Each part with its own targets, which are the last axis of all arrays."""
         if len(self.parts) == 1:
-            # The arrays themselves, by which `Decomposition.squared_errors` knows them again.
             yield (self.parts[0], *arrays)
             return
         for part, columns in zip(self.parts, self._columns(), strict=True):
@@ -163,6 +166,8 @@ def _side_by_side_priors(priors: list[WeightPrior]) -> WeightPrior:
 
 
 def _side_by_side(parts: list[Products]) -> Products:
+    if len(parts) == 1:
+        return parts[0]
     patterns, number = [], 0
     for part in parts:
         patterns.append(part.pattern + number)

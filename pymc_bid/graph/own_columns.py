@@ -9,7 +9,7 @@ from pymc.model import Model
 from scipy.special import gammaln
 
 from pymc_bid.graph.own_density import OwnDensity
-from pymc_bid.graph.values import Entry, Point, Quantities
+from pymc_bid.graph.values import LARGEST_VARIANCE, SMALLEST_VARIANCE, Entry, Point, Quantities
 
 
 class OwnColumns(NamedTuple):
@@ -123,4 +123,5 @@ class OwnDensityValues:
         drawn = (scale + chosen * self._squares / 2) / rng.standard_gamma(
             shape + chosen * self._rows / 2
         )
-        return np.clip(drawn, np.finfo(np.float64).tiny, np.finfo(np.float64).max)
+        # A variance of zero or infinity has no likelihood.
+        return np.minimum(np.maximum(drawn, SMALLEST_VARIANCE), LARGEST_VARIANCE)

@@ -14,6 +14,9 @@ from pymc_bid.graph.structure import INTERPRETED, data_containers, is_fixed
 
 Point = dict[str, np.ndarray]
 
+SMALLEST_VARIANCE = float(np.finfo(np.float64).tiny)
+LARGEST_VARIANCE = float(np.finfo(np.float64).max)
+
 
 def as_view(values, shape: tuple[int, int]) -> NDArray[np.float64]:
     """Broadcast, in the layout that a number broadcast has.

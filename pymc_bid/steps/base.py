@@ -22,6 +22,7 @@ from pymc_bid.graph.decomposition import (
     find_decompositions,
     models_of,
 )
+from pymc_bid.graph.values import Point
 from pymc_bid.steps.interrupts import finish_before_interrupt
 
 
@@ -29,7 +30,7 @@ class DecompositionStep(BlockedStep):
     """A step that updates some variables of one interpolative decomposition.
 
     A subclass says which random variables it updates and when that is exact (`claimed`), and
-    translates between PyMC's point and the kernels (`step`).
+    translates between PyMC's point and the kernels (`update`).
 
     Parameters
     ----------
@@ -127,10 +128,19 @@ class DecompositionStep(BlockedStep):
                     continue
         return Competence.INCOMPATIBLE
 
+    @finish_before_interrupt
+    def step(self, point):
+        """Return a new point and what is to be recorded of it, as PyMC asks for."""
+        # Once, not wherever data are read: a `pm.Data` container may have been given new ones.
+        self.decomposition.joint.refresh()
+        return self.update(point)
+
+    def update(self, point: Point) -> tuple[Point, list[dict]]:
+        """Update the variables of this step."""
+        raise NotImplementedError
+
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
-        if "step" in vars(cls):
-            cls.step = finish_before_interrupt(cls.step)
         cls._recorded = {name: f"bid_{name}" for name in cls.statistics}
         cls.stats_dtypes_shapes = {
             cls._recorded[name]: (dtype, []) for name, dtype in cls.statistics.items()

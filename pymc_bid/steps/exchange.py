@@ -13,6 +13,7 @@ from pymc_bid.kernels.exact.hierarchy import draw_hyperparameters, log_hierarchi
 from pymc_bid.kernels.exact.surrogate import log_marginal_at, propose_noise
 from pymc_bid.kernels.marginal.evidence import log_evidence
 from pymc_bid.kernels.types import Marginal
+from pymc_bid.regression import Products
 from pymc_bid.steps.ladder import Ladder
 from pymc_bid.steps.marginal import MarginalBuilder
 
@@ -36,6 +37,40 @@ class Frozen(NamedTuple):
     """Whether it is the model at hand, but for the bounds."""
 
 
+class Given(NamedTuple):
+    """What the distribution of (r, σ², Y) depends on of everything else that is in a point."""
+
+    products: Products
+    prior: WeightPrior
+    """A truncated normal one stands for the hierarchy of GBTN."""
+    hyperpriors: list
+    """See `Joint.hyperpriors`."""
+    own: OwnColumns
+    log_odds: NDArray[np.float64]
+    """Of each column before the data, (N,)."""
+    group: NDArray[np.int64]
+    """Which noise variance each target has, (L,)."""
+    first: NDArray[np.int64]
+    """A target with each noise variance, (S,)."""
+    noise_prior: tuple[NDArray[np.float64], NDArray[np.float64]] | None
+    """Shape and scale, None where noise variances are not drawn."""
+
+    @classmethod
+    def at(cls, joint: Joint, builder: MarginalBuilder, point: Point) -> "Given":
+        """Read it from a point."""
+        group = builder.groups()
+        return cls(
+            products=joint.products(),
+            prior=joint.proposal_prior(point),
+            hyperpriors=joint.hyperpriors(point),
+            own=joint.own_columns(point),
+            log_odds=joint.log_prior_odds(point),
+            group=group,
+            first=np.unique(group, return_index=True)[1],
+            noise_prior=builder.noise_prior(point) if builder.noise_is_free else None,
+        )
+
+
 class Conditional:
     """The distribution of (r, σ², Y) given everything else that is in the point.
 
@@ -43,41 +78,36 @@ class Conditional:
     hierarchy where weights are proposed, and the ratio of the two densities corrects for it.
     """
 
-    def __init__(self, joint: Joint, builder: MarginalBuilder, noise_is_free: bool, point: Point):
+    def __init__(self, joint: Joint, builder: MarginalBuilder, given: Given, point: Point):
         self._joint = joint
         self._builder = builder
-        self._noise_is_free = noise_is_free
+        self._noise_is_free = builder.noise_is_free
+        self._given = given
         self._point = point
-        self.products = joint.products()
-        self.prior: WeightPrior = joint.proposal_prior(point)
-        self.own: OwnColumns = joint.own_columns(point)
-        self.log_odds: NDArray[np.float64] = joint.log_prior_odds(point)
         self.noise_variance = joint.noise_variance(point)
-        self._hyperpriors = joint.hyperpriors(point)
-        self._group = builder.groups()
-        self._noise_prior = builder.noise_prior(point) if noise_is_free else None
 
     def chain(self) -> ChainState:
         """Return where the chain is."""
-        first = np.unique(self._group, return_index=True)[1]
         return ChainState(
             np.array(self._joint.state.read(self._point)),
             self._joint.weights(self._point),
-            np.log(self.noise_variance[first]),
+            np.log(self.noise_variance[self._given.first]),
         )
 
     def variance_of_targets(self, log_variances: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return σ² of each target, (L,)."""
-        return np.exp(log_variances)[self._group] if self._noise_is_free else self.noise_variance
+        if not self._noise_is_free:
+            return self.noise_variance
+        return np.exp(log_variances)[self._given.group]
 
     def log_density(self, rng, drawing: bool, chain: ChainState) -> float:
         """Return log [p(A, r, σ², Y) / q(Y | r, σ²)], with weights drawn from q if asked for."""
         state, _, log_variances = chain
-        total = self.log_prior(state) + self.own.log_densities[state == 1].sum()
+        total = self.log_prior(state) + self._given.own.log_densities[state == 1].sum()
         if total == -np.inf:
             return total
-        if self._noise_prior is not None:
-            shape, scale = self._noise_prior
+        if self._given.noise_prior is not None:
+            shape, scale = self._given.noise_prior
             total -= (shape * log_variances + scale * np.exp(-log_variances)).sum()
         return float(total + sum(self._weigh(rng, drawing, chain)))
 
@@ -85,10 +115,11 @@ class Conditional:
         """Return what the weights add to w, and the log evidence without bounds."""
         state, weights, log_variances = chain
         variance = self.variance_of_targets(log_variances)
+        products, prior, _, own, *_ = self._given
         log_ratio, log_evidence = weigh_weights(
-            rng, drawing, state, weights, variance, self.products, self.prior, self.own.targets
+            rng, drawing, state, weights, variance, products, prior, own.targets
         )
-        for _, prior, hyperprior, targets in self._hyperpriors:
+        for _, prior, hyperprior, targets in self._given.hyperpriors:
             interpolated = self._interpolated(state)[targets]
             log_ratio += log_hierarchical_ratio(
                 state, weights[:, targets], prior, hyperprior, interpolated
@@ -113,17 +144,17 @@ class Conditional:
 
     def log_prior(self, state: NDArray[np.int64]) -> float:
         """Return the log prior of a state, up to a constant."""
-        forced = np.isinf(self.log_odds)
-        if np.any((state == 1)[forced] != (self.log_odds > 0)[forced]):
+        forced = np.isinf(self._given.log_odds)
+        if np.any((state == 1)[forced] != (self._given.log_odds > 0)[forced]):
             return -np.inf
-        total = self.log_odds[(state == 1) & ~forced].sum()
+        total = self._given.log_odds[(state == 1) & ~forced].sum()
         if not self._joint.state_prior.linear:
             total += self._joint.state_prior.log_further(state, self._point)
         return float(total)
 
     def _interpolated(self, state: NDArray[np.int64]) -> NDArray[np.float64]:
-        interpolated = np.ones(self.products.squares.size)
-        interpolated[self.own.targets[state == 1].ravel()] = 0.0
+        interpolated = np.ones(self.noise_variance.size)
+        interpolated[self._given.own.targets[state == 1].ravel()] = 0.0
         return interpolated
 
     def log_surrogate(self, rng, drawing: bool, chain: ChainState, marginal: Marginal) -> float:
@@ -196,10 +227,10 @@ class Conditional:
         point, joint = self._point, self._joint
         if self._noise_is_free:
             point = joint.write_noise(self.variance_of_targets(after.log_variances), point)
-        own_targets = self.own.targets
-        draw_unused_weights(rng, before.state, after.state, after.weights, self.prior, own_targets)
-        was, is_now = self._interpolated(before.state), self._interpolated(after.state)
-        for part, prior, hyperprior, targets in self._hyperpriors:
+        _, prior, _, own, *_ = self._given
+        draw_unused_weights(rng, before.state, after.state, after.weights, prior, own.targets)
+        for part, prior, hyperprior, targets in self._given.hyperpriors:
+            was, is_now = self._interpolated(before.state), self._interpolated(after.state)
             mean_precision = np.array(part.hyperparameters.read(point), order="C")
             were_used = np.outer(before.state == 1, was[targets] == 1.0)
             weights = np.ascontiguousarray(after.weights[:, targets])

@@ -40,7 +40,7 @@ class InclusionStep(DecompositionStep):
         require_only_child(roles.inclusion, roles.state, model)
         return [roles.inclusion]
 
-    def step(self, point):
+    def update(self, point):
         """Draw every probability once."""
         decomposition = self.decomposition
         state = decomposition.state.read(point)

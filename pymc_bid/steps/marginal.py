@@ -4,7 +4,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pymc_bid.graph.joint import Joint
-from pymc_bid.graph.own_columns import OwnColumns
 from pymc_bid.graph.values import Point, WeightPrior
 from pymc_bid.kernels.marginal.constants import log_prior_masses
 from pymc_bid.kernels.types import Marginal
@@ -32,7 +31,7 @@ class MarginalBuilder:
 
     def __init__(self, joint: Joint, noise_is_free: bool):
         self._joint = joint
-        self._noise_is_free = noise_is_free
+        self.noise_is_free = noise_is_free
         common = len(joint.parts) == 1 and joint.parts[0].roles.noise is not None
         common = common and joint.parts[0].roles.noise.ndim == 0
         few = joint.parts[0].regression().shape[0] <= FEW_COLUMNS
@@ -53,7 +52,7 @@ class MarginalBuilder:
         """
         parts = self._joint.parts
         return (
-            self._noise_is_free
+            self.noise_is_free
             and self._joint.state_prior.odds_are_fixed
             and all(part.priors_are_fixed for part in parts)
             and bool(np.all(prior.precision == prior.precision[:, :1]))
@@ -81,34 +80,27 @@ class MarginalBuilder:
             scales.append(np.broadcast_to(scale, (size,)))
         return np.concatenate(shapes), np.concatenate(scales)
 
-    def build(
-        self,
-        point: Point,
-        log_odds: NDArray[np.float64],
-        noise_variance: NDArray[np.float64],
-        prior: WeightPrior,
-        own: OwnColumns,
-    ) -> Marginal:
+    def build(self, point: Point, log_odds: NDArray[np.float64], prior: WeightPrior) -> Marginal:
         """Return the marginal model that is most like the one at hand.
 
         Parameters
         ----------
         point : dict
-            Parameters of the priors of the noise variances are taken from here.
+            Parameters of priors, and noise variances that are not integrated out, are taken from
+            here.
         log_odds : array (N,)
-        noise_variance : array (L,)
-            At which it is held, if it is not integrated out.
         prior : WeightPrior
-        own : OwnColumns
         """
+        own = self._joint.own_columns(point)
         self._data = [part.regression() for part in self._joint.parts]
         products = self._joint.products()
-        if self._noise_is_free:
+        if self.noise_is_free:
             group = self.groups()
             shape, scale = self.noise_prior(point)
             held = np.full(shape.size, np.nan)
         else:
-            held, group = np.unique(noise_variance, return_inverse=True)
+            variances = self._joint.noise_variance(point)
+            held, group = np.unique(variances, return_inverse=True)
             shape, scale = np.zeros(held.size), np.zeros(held.size)
         mean, precision = prior.mean, prior.precision
         row_root = np.sqrt(precision.mean(axis=1))

@@ -9,7 +9,7 @@ from pymc.model import Model
 from pymc_bid.graph.decomposition import Decomposition
 from pymc_bid.graph.roles import require_only_child
 from pymc_bid.graph.structure import children
-from pymc_bid.graph.values import Point
+from pymc_bid.graph.values import LARGEST_VARIANCE, SMALLEST_VARIANCE, Point
 from pymc_bid.steps.base import DecompositionStep
 
 
@@ -45,7 +45,7 @@ class NoiseStep(DecompositionStep):
         require_only_child(roles.noise, roles.likelihood, model)
         return [roles.noise]
 
-    def step(self, point):
+    def update(self, point):
         """Draw σ² once."""
         decomposition = self.decomposition
         state = decomposition.state.read(point)
@@ -84,8 +84,8 @@ def sample_noise(
     squares = interpolated * errors
     entries = interpolated * decomposition.regression().products.rows
     if decomposition.roles.noise.ndim == 0:
-        squares, entries = np.asarray(squares.sum()), np.asarray(entries.sum())
+        squares, entries = squares.sum(), entries.sum()
     shape, scale = decomposition.noise.prior(point)
     drawn = (scale + squares / 2) / rng.standard_gamma(shape + entries / 2)
-    # A variance of zero has no likelihood; the smallest normal number has.
-    return np.clip(drawn, np.finfo(np.float64).tiny, np.finfo(np.float64).max)
+    # A variance of zero or infinity has no likelihood.
+    return np.minimum(np.maximum(drawn, SMALLEST_VARIANCE), LARGEST_VARIANCE)

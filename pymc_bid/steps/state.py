@@ -17,7 +17,7 @@ from pymc_bid.graph.values import Point, active_columns
 from pymc_bid.kernels.exact.paper import flip_sweep, swap_once
 from pymc_bid.kernels.residual import residual_cross_products
 from pymc_bid.steps.base import DecompositionStep
-from pymc_bid.steps.exchange import ChainState, Conditional, Frozen
+from pymc_bid.steps.exchange import ChainState, Conditional, Frozen, Given
 from pymc_bid.steps.ladder import Ladder
 from pymc_bid.steps.marginal import MarginalBuilder
 from pymc_bid.steps.moves import make_moves
@@ -84,8 +84,9 @@ class StateStep(DecompositionStep):
         # Where a draw of each entry by itself may lead out of the prior, none is made.
         self.started = not (linear and _starts_together(state, modelcontext(model)))
         self.scheme = scheme
-        self.noise_is_free = all(can_draw_noise(part, modelcontext(model)) for part in joint.parts)
-        self._builder = MarginalBuilder(joint, self.noise_is_free)
+        noise_is_free = all(can_draw_noise(part, modelcontext(model)) for part in joint.parts)
+        self._builder = MarginalBuilder(joint, noise_is_free)
+        self._given: Given | None = None
         self.ladder = Ladder(self.fixed_size, self._builder.given_noise, warm_up)
         self.frozen: Frozen | None = None
 
@@ -119,7 +120,7 @@ class StateStep(DecompositionStep):
                 claimed.append(roles.own.variance)
         return claimed
 
-    def step(self, point):
+    def update(self, point):
         """Update the state vector once."""
         joint = self.decomposition.joint
         if self.tune and not self.started:
@@ -147,7 +148,7 @@ class StateStep(DecompositionStep):
         counts = {"round_trips": ladder.advance(self.rng, frozen.marginal)}
         offers = ladder.offers_exchange
         if offers or not frozen.is_exact:
-            conditional = Conditional(joint, self._builder, self.noise_is_free, point)
+            conditional = self._conditional(point)
             chain = conditional.chain()
             propose = conditional.propose if offers else conditional.propose_beside
             proposed = propose(self.rng, ladder, chain, frozen, self.tune)
@@ -162,23 +163,30 @@ class StateStep(DecompositionStep):
             counts |= flips
         return counts, point
 
+    def _conditional(self, point: Point) -> Conditional:
+        joint = self.decomposition.joint
+        # Where the closed form is the model's, nothing that it depends on changes.
+        if self._given is None or not self.frozen.is_exact:
+            self._given = Given.at(joint, self._builder, point)
+        return Conditional(joint, self._builder, self._given, point)
+
     def _closed_form(self, point: Point) -> Frozen:
         """Return the closed form, which follows the model while tuning and is frozen then."""
         ladder, joint = self.ladder, self.decomposition.joint
         if self.tune and ladder.replicas is not None:
             ladder.adapt(self.frozen.marginal)
-        is_current = self.frozen is not None and self.frozen.is_exact and self._builder.is_current
+        is_current = self.frozen is not None and self._builder.is_current
         if self.frozen is None or (
-            self.tune and not is_current and self.rng.integers(REFRESH) == 0
+            self.tune
+            and not (is_current and self.frozen.is_exact)
+            and self.rng.integers(REFRESH) == 0
         ):
             prior = joint.proposal_prior(point)
-            marginal = self._builder.build(
-                *(point, joint.log_prior_odds(point), joint.noise_variance(point)),
-                *(prior, joint.own_columns(point)),
-            )
+            marginal = self._builder.build(point, joint.log_prior_odds(point), prior)
             self.frozen = Frozen(marginal, self._builder.is_exact(prior))
+            self._given = None
             ladder.is_new = True
-        elif self.frozen.is_exact and not self._builder.is_current:
+        elif self.frozen.is_exact and not is_current:
             # After tuning: other data, for which the closed form is an approximation.
             self.frozen = self.frozen._replace(is_exact=False)
         if ladder.replicas is None:
@@ -251,9 +259,7 @@ class FlipStep(StateStep):
         Where the prior of r is not one of independent columns the ladder does not know it, and
         exchanges may be rare.
         """
-        conditional = Conditional(
-            self.decomposition.joint, self._builder, self.noise_is_free, point
-        )
+        conditional = self._conditional(point)
         before = chain = conditional.chain()
         present = conditional.log_density(self.rng, False, chain)
         accepted = 0

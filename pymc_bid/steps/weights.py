@@ -68,7 +68,7 @@ class WeightStep(DecompositionStep):
         require_only_child(roles.hyperparameters, roles.weights, model)
         return [roles.weights, roles.hyperparameters]
 
-    def step(self, point):
+    def update(self, point):
         """Sweep ν times."""
         decomposition = self.decomposition
         data = decomposition.regression()
@@ -89,23 +89,17 @@ class WeightStep(DecompositionStep):
         entries = data.products.rows.sum()
         crowded = self.adapts and active.size * weights.shape[1] > CROWDED * entries
         sweeps = SWEEPS_IF_CROWDED if crowded else self.nu
-        before = decomposition.squared_errors(state, weights)
-        errors = before.copy()
-        scale = np.maximum(before, data.products.squares)
         for remaining in reversed(range(sweeps)):
             # Only the last draws of rows that are off will be seen, unless they have parents.
             rows_off = hierarchical or remaining == 0
             sweep_weights(
-                *(self.rng, active, weights, data.products, noise_precision, prior),
-                *(errors, rows_off),
+                self.rng, active, weights, data.products, noise_precision, prior, rows_off
             )
             if hierarchical:
                 sweep_hyperparameters(self.rng, mean_precision, weights, *hyperprior)
             if crowded and self.draws_noise and remaining > 0:
-                decomposition.offer_errors(state, weights.copy(), errors.copy(), scale)
                 point = draw_noise(self.rng, decomposition, state, weights, point)
                 noise_precision = interpolated / decomposition.noise_variance(point)
-        decomposition.offer_errors(state, weights, errors, scale)
         squares = float(interpolated @ decomposition.squared_errors(state, weights))
         if hierarchical:
             point = decomposition.hyperparameters.write(mean_precision, point)

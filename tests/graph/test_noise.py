@@ -108,6 +108,7 @@ def test_new_precisions_are_noticed():
         found = Decomposition(model["A"], model)
         before = found.regression().products.squares
         pm.set_data({"known": 2 * KNOWN})
+    found.refresh()
     np.testing.assert_allclose(found.regression().products.squares, 2 * before)
 
 

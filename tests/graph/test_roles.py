@@ -194,9 +194,11 @@ def test_new_data_in_a_container_are_noticed():
         pm.Normal("A", mu=(POOL * r) @ Y, sigma=1, observed=data)
     found = Decomposition(model["A"], model)
     before = found.regression()
+    found.refresh()
     assert found.regression() is before
     with model:
         pm.set_data({"data": 2 * TARGET})
+    found.refresh()
     np.testing.assert_allclose(found.regression().products.cross, 2 * before.products.cross)
 
 

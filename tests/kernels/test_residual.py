@@ -3,7 +3,11 @@
 import numpy as np
 import pytest
 
-from pymc_bid.kernels.residual import residual_cross_products, squared_errors
+from pymc_bid.kernels.residual import (
+    errors_from_products,
+    residual_cross_products,
+    squared_errors,
+)
 from pymc_bid.regression import reduce_regression
 
 
@@ -24,6 +28,9 @@ def test_residual_kernels_agree_with_numpy(number):
             basis.T @ (residual if row_weights is None else row_weights * residual),
             atol=1e-12,
         )
+        errors, _ = errors_from_products(active, weights, products, np.ones(5))
+        squares = residual**2 if row_weights is None else row_weights * residual**2
+        np.testing.assert_allclose(errors, squares.sum(axis=0), rtol=1e-10)
 
 
 def test_a_nearly_perfect_fit_does_not_cancel():
@@ -32,5 +39,7 @@ def test_a_nearly_perfect_fit_does_not_cancel():
     weights = rng.uniform(-1, 1, size=(4, 3))
     error = 1e-12 * rng.normal(size=(20, 3))
     target = basis @ weights + error
-    found = squared_errors(np.arange(4), weights, basis, target)
+    data = reduce_regression(basis, target)
+    assert errors_from_products(np.arange(4), weights, data.products, np.ones(3))[1]
+    found = data.squared_errors(np.arange(4), weights)
     np.testing.assert_allclose(found, np.sum(error**2, axis=0), rtol=1e-2)

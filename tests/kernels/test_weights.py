@@ -7,7 +7,6 @@ from scipy import stats
 from pymc_bid.graph.values import WeightPrior
 from pymc_bid.kernels.exact import weights as kernel
 from pymc_bid.kernels.exact.weights import sweep_weights
-from pymc_bid.kernels.residual import errors_from_products, residual_cross_products
 from pymc_bid.regression import reduce_regression
 
 ALPHA = 1e-5
@@ -21,24 +20,10 @@ def problem(rows=30, size=9, targets=7, seed=0):
     return rng, reduce_regression(pool, target), active, prior
 
 
-def test_errors_follow_the_weights():
-    rng, data, active, prior = problem()
-    weights = rng.uniform(-1, 1, size=data.shape)
-    errors = data.squared_errors(active, weights)
-    for _ in range(5):
-        sweep_weights(rng, active, weights, data.products, np.full(7, 2.0), prior, errors, True)
-        direct = data.squared_errors(active, weights)
-        np.testing.assert_allclose(errors, direct, rtol=1e-10)
-        cross = residual_cross_products(active, weights, data.products)
-        found = errors_from_products(active, weights, cross, data.products)
-        np.testing.assert_allclose(found, direct, rtol=1e-10)
-
-
 def test_rows_that_are_off_wait_to_be_asked_for():
     rng, data, active, prior = problem()
     weights = np.zeros(data.shape)
-    errors = data.squared_errors(active, weights)
-    arguments = (rng, active, weights, data.products, np.ones(7), prior, errors)
+    arguments = (rng, active, weights, data.products, np.ones(7), prior)
     sweep_weights(*arguments, False)
     assert not weights[[1, 4, 6]].any()
     assert weights[active].all()
@@ -52,8 +37,8 @@ def test_columns_of_a_block_are_drawn_like_columns_alone():
     weights = rng.uniform(-1, 1, size=data.shape)
     draws = np.empty((3000, active.size, 7))
     for draw in draws:
-        new, errors = weights.copy(), np.zeros(7)
-        sweep_weights(rng, active, new, data.products, np.full(7, 0.5), prior, errors, False)
+        new = weights.copy()
+        sweep_weights(rng, active, new, data.products, np.full(7, 0.5), prior, False)
         draw[:] = new[active]
     gram, cross = data.products.gram, data.products.cross
     for target in range(7):
@@ -82,7 +67,7 @@ def test_rows_that_are_off_follow_the_prior(mean, precision, lower, upper):
     weights = np.zeros((size, targets))
     sweep_weights(
         *(np.random.default_rng(3), np.array([1]), weights, data.products, np.zeros(targets)),
-        *(prior, np.zeros(targets), True),
+        *(prior, True),
     )
     sd = precision**-0.5
     exact = stats.truncnorm((lower - mean) / sd, (upper - mean) / sd, mean, sd)

@@ -15,7 +15,6 @@ from sklearn import datasets
 import pymc_bid as bid
 from pymc_bid.graph.decomposition import find_decompositions
 from pymc_bid.kernels.marginal.evidence import log_evidence
-from pymc_bid.steps.exchange import Conditional
 from pymc_bid.steps.marginal import MarginalBuilder
 
 TABLES = ("load_wine", "load_iris", "load_breast_cancer", "load_digits", "load_diabetes")
@@ -95,10 +94,10 @@ def exact_inclusion(model, size, k):
     """Inclusion probabilities by enumeration of all sets, bounds left out."""
     joint = find_decompositions(model)[0].joint
     point, builder = model.initial_point(), MarginalBuilder(joint, True)
-    rest = Conditional(joint, builder, True, point)
-    marginal = builder.build(point, rest.log_odds, rest.noise_variance, rest.prior, rest.own)
+    log_odds = joint.log_prior_odds(point)
+    marginal = builder.build(point, log_odds, joint.proposal_prior(point))
     states = np.array([s for s in product((0, 1), repeat=size) if k is None or sum(s) == k])
-    logs = np.array([log_evidence(state, marginal) for state in states]) + states @ rest.log_odds
+    logs = np.array([log_evidence(state, marginal) for state in states]) + states @ log_odds
     return np.exp(logs - logsumexp(logs)) @ states
 
 

@@ -1,4 +1,4 @@
-"""Squared errors that steps leave behind are those of the point that they return."""
+"""Squared errors that steps report are those of the point that they return."""
 
 import numpy as np
 import pytest
@@ -16,12 +16,11 @@ MODELS = {
 
 @pytest.mark.parametrize("scheme", ["collapsed", "paper"])
 @pytest.mark.parametrize("options", MODELS.values(), ids=MODELS)
-def test_errors_left_behind_are_those_of_the_point(options, scheme):
+def test_errors_are_those_of_the_point(options, scheme):
     data = bid.datasets.make_planted(rows=40, columns=7, rank=3, noise=0.4, seed=4).A.to_numpy()
     model = bid.gbt(data, **options)
     steps = make_steps(model, seed=5, scheme=scheme)
     point = model.initial_point(random_seed=5)
-    known = 0
     for iteration in range(30):
         if iteration == 5:
             for step in steps:
@@ -32,16 +31,11 @@ def test_errors_left_behind_are_those_of_the_point(options, scheme):
             residual = data - (data * state) @ weights
             counted = state == 0 if "identity" in options else np.full(7, True)
             decomposition = step.decomposition
-            if decomposition._errors is not None and decomposition._errors.belong_to(
-                state, weights, decomposition.regression()
-            ):
-                known += 1
             found = decomposition.squared_errors(state, weights)[counted]
             np.testing.assert_allclose(found, np.sum(residual**2, axis=0)[counted], rtol=1e-9)
         np.testing.assert_allclose(
             statistics[0]["bid_sse"], np.sum(residual[:, counted] ** 2), rtol=1e-9
         )
-    assert known > 60
 
 
 def test_errors_of_a_nearly_perfect_fit_are_computed_from_the_residual():

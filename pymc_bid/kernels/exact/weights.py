@@ -70,17 +70,16 @@ def add_data(projection, fitted, noise_precision, square, linear, total):
 
 
 @part()
-def take_over(drawn, fitted, projection, square, errors):
-    """Let `fitted` be what was drawn, `errors` follow, and `drawn` be the change."""
-    for column in range(errors.size):
+def take_over(drawn, fitted, width):
+    """Let `fitted` be what was drawn, and `drawn` be the change."""
+    for column in range(width):
         change = drawn[column] - fitted[column]
         fitted[column] = drawn[column]
-        errors[column] += change * (change * square - 2.0 * projection[column])
         drawn[column] = change
 
 
 @random_kernel
-def sweep_weights(stream, active, weights, products, noise_precision, prior, errors, rows_off):
+def sweep_weights(stream, active, weights, products, noise_precision, prior, rows_off):
     """Draw every weight once from its full conditional, in place.
 
     With x_k = r_k b_k the conditional of one weight is the truncated normal
@@ -108,14 +107,11 @@ def sweep_weights(stream, active, weights, products, noise_precision, prior, err
         1/σ² of each target, zero for those whose weights have no likelihood: they get the prior.
     prior : tuple of four float64 arrays (N, L)
         Mean, precision, lower and upper bound; broadcast views are welcome.
-    errors : float64 array (L,)
-        Squared error of each target, updated in place: a weight that changes by δ changes it by
-        δ² b_k·b_k - 2 δ b_k·(a_l - Σ_j x_j y_jl).
     rows_off : bool
         Whether to draw the rows that are off as well.
     """
     rng = generator_at(stream)
-    _, grams, pattern, cross, _, _ = products
+    grams, pattern, cross = products.grams, products.pattern, products.cross
     number = active.size
     rows, columns = weights.shape
     largest = min(columns, BLOCK)
@@ -156,7 +152,7 @@ def sweep_weights(stream, active, weights, products, noise_precision, prior, err
                 *(linear, total),
             )
             draw_weights(rng, normal[i], linear, total, low, high, drawn, width)
-            take_over(drawn, fitted[i], projections[inner], diagonal, errors[first : first + width])
+            take_over(drawn, fitted[i], width)
             for other in range(inner + 1, TILE):
                 # Zero beyond the last row.
                 coupling = gram[i + other - inner, i]

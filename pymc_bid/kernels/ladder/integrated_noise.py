@@ -4,8 +4,10 @@ A table of few columns has few sets, which come up again and again: their eviden
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pymc_bid.kernels.compilation import part
 from pymc_bid.kernels.ladder.replicas import (
@@ -21,62 +23,86 @@ from pymc_bid.kernels.marginal.evidence import log_evidence
 from pymc_bid.kernels.random_numbers import generator_at, random_kernel
 
 
+class Memory(NamedTuple):
+    """Evidences by the number that a set is in binary."""
+
+    values: NDArray[np.float64]
+    """Log evidence of every set, nan if not known, (2^N,); empty where there are too many."""
+    place: NDArray[np.int64]
+    """The set that is looked at, an array of one number."""
+
+
 @part()
-def remembered_evidence(state, marginal, memory):
-    """Return the log evidence of a set, from memory if it is there."""
-    if memory.size == 0:
+def look_up(state, marginal, memory):
+    """Return the log evidence of the set that is looked at, from memory if it is there."""
+    if memory.values.size == 0:
         return log_evidence(state, marginal)
-    place = 0
-    for entry in state:
-        place = 2 * place + entry
-    if math.isnan(memory[place]):
-        memory[place] = log_evidence(state, marginal)
-    return memory[place]
+    place = memory.place[0]
+    if math.isnan(memory.values[place]):
+        memory.values[place] = log_evidence(state, marginal)
+    return memory.values[place]
+
+
+@part()
+def turn_over(column, state, memory):
+    """Take a column in or out."""
+    state[column] = 1 - state[column]
+    if memory.values.size > 0:
+        memory.place[0] ^= 1 << column
 
 
 @part()
 def log_ratio_of(state, marginal, reference, memory):
     """Return the log of the marginal model over the reference at a set."""
+    if memory.values.size > 0:
+        memory.place[0] = 0
+        for column in range(state.size):
+            memory.place[0] |= state[column] << column
     log_prior, log_reference = log_priors(state, marginal, reference)
-    return remembered_evidence(state, marginal, memory) + log_prior - log_reference
+    return look_up(state, marginal, memory) + log_prior - log_reference
 
 
 @part()
-def offer(rng, move, power, present, state, marginal, reference, memory):
+def offer(rng, move, walk, state, marginal, reference, memory):
     """Offer a move: to change one column, or two if the second of them is not -1.
 
-    Returns the log of the marginal model over the reference, `present` before and after if the
-    offer is refused.
+    `walk` holds the power, the log of the marginal model over the reference at the state, and the
+    log evidence; returned as they are afterwards.
     """
     first, second = move
-    state[first] = 1 - state[first]
-    log_reference = reference.log_odds * (1.0 if state[first] == 1 else -1.0)
+    power, present, log_evidence_now = walk
+    turn_over(first, state, memory)
+    sign = 1.0 if state[first] == 1 else -1.0
+    log_reference = sign * reference.log_odds
+    log_prior = sign * marginal.log_odds[first]
     if second >= 0:
-        state[second] = 1 - state[second]
+        turn_over(second, state, memory)
         log_reference = 0.0
-    proposed = log_ratio_of(state, marginal, reference, memory)
+        log_prior -= sign * marginal.log_odds[second]
+    found = look_up(state, marginal, memory)
+    proposed = present + found - log_evidence_now + log_prior - log_reference
     if rng.standard_exponential() > -(power * (proposed - present) + log_reference):
-        return proposed
-    state[first] = 1 - state[first]
+        return power, proposed, found
+    turn_over(first, state, memory)
     if second >= 0:
-        state[second] = 1 - state[second]
-    return present
+        turn_over(second, state, memory)
+    return walk
 
 
 @part()
-def move_state(rng, state, power, present, swaps, marginal, reference, memory):
-    """Move a replica; return the log of the marginal model over the reference."""
+def move_state(rng, walk, swaps, state, marginal, reference, memory):
+    """Move a replica; return what `offer` returns."""
     rest = (state, marginal, reference, memory)
     if not reference.fixed_size:
         for column in range(state.size):
             if not is_forced(column, marginal):
-                present = offer(rng, (column, -1), power, present, *rest)
+                walk = offer(rng, (column, -1), walk, *rest)
     for _ in range(swaps):
         leaving = draw_movable(rng, state, 1, marginal)
         entering = draw_movable(rng, state, 0, marginal)
         if leaving >= 0 and entering >= 0:
-            present = offer(rng, (leaving, entering), power, present, *rest)
-    return present
+            walk = offer(rng, (leaving, entering), walk, *rest)
+    return walk
 
 
 @random_kernel
@@ -88,22 +114,22 @@ def advance_integrated(stream, turn, replicas, marginal, reference):
     """
     rng = generator_at(stream)
     number = replicas.powers.size
-    log_ratios, memory = replicas.log_weights, replicas.memory
+    log_ratios = replicas.log_weights
+    memory = Memory(replicas.memory, np.zeros(1, np.int64))
     if turn.everything:
-        memory[:] = np.nan
+        memory.values[:] = np.nan
     for index in range(number):
         state, power = replicas.states[index], replicas.powers[index]
         if not moves_now(index, turn, replicas):
             continue
         if power == 0.0:
             draw_reference_state(rng, state, marginal, reference)
-        if power == 0.0 or turn.everything or replicas.known[index] == 0:
-            log_ratios[index] = log_ratio_of(state, marginal, reference, memory)
-            replicas.known[index] = 1
+        log_ratios[index] = log_ratio_of(state, marginal, reference, memory)
+        replicas.known[index] = 1
         if power > 0.0:
-            log_ratios[index] = move_state(
-                *(rng, state, power, log_ratios[index], turn.swaps, marginal, reference, memory)
-            )
+            walk = (power, log_ratios[index], look_up(state, marginal, memory))
+            rest = (state, marginal, reference, memory)
+            log_ratios[index] = move_state(rng, walk, turn.swaps, *rest)[1]
     if turn.last == number:
         for first in range(turn.round % 2, number - 1, 2):
             difference = replicas.powers[first] - replicas.powers[first + 1]
@@ -123,15 +149,15 @@ def swap_beside(stream, swaps, state, marginal, reference):
     pair is offered where K is free, `swaps` pairs where it is fixed.
     """
     rng = generator_at(stream)
-    rest = (state, marginal, reference, np.empty(0))
-    present = log_ratio_of(*rest)
+    rest = (state, marginal, reference, Memory(np.empty(0), np.zeros(1, np.int64)))
+    walk = (1.0, log_ratio_of(*rest), look_up(state, marginal, rest[3]))
     if not reference.fixed_size and rng.random() < 0.5:
         column = int(rng.random() * state.size)
         if not is_forced(column, marginal):
-            offer(rng, (column, -1), 1.0, present, *rest)
+            offer(rng, (column, -1), walk, *rest)
         return
     for _ in range(swaps):
         leaving = draw_movable(rng, state, 1, marginal)
         entering = draw_movable(rng, state, 0, marginal)
         if leaving >= 0 and entering >= 0:
-            present = offer(rng, (leaving, entering), 1.0, present, *rest)
+            walk = offer(rng, (leaving, entering), walk, *rest)
