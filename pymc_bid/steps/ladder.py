@@ -19,8 +19,8 @@ SWAPS = 1
 """Columns that each replica exchanges in an iteration where their number is free."""
 MOST_SWAPS = 10
 """And where it is fixed: every chosen one, up to this number."""
-MOST_WORK = 2e7
-"""Products of two numbers that moves of replicas take in one iteration of the chain, about: 10 ms.
+MOST_WORK = 4e6
+"""Products of two numbers that moves of replicas take in one iteration of the chain, about: 2 ms.
 A ladder that takes more goes on in the next ones, so that the chain, which has work of its own, is
 not kept waiting. The first replica moves all the same."""
 
@@ -147,7 +147,7 @@ class Ladder:
         swaps = self._swaps(marginal, int(size))
         if self.given_noise:
             scored = columns * (swaps + (not self.fixed_size))
-            work = scored * (0.5 * blocks * size**2 + targets * size)
+            work = scored * (0.5 * blocks * size**2 + targets * size) + 5 * blocks * size**3
         elif columns <= FEW_COLUMNS:
             work = 0.0
         else:

@@ -128,7 +128,7 @@ def write_spectrum(work, gram, precision, target):
         work.eigenvalues[k] = 0.0 if is_zero else values[k]
         for first in range(number):
             root = math.sqrt(precision[members[first], target])
-            work.eigenvectors[first, k] = vectors[first, k] / root
+            work.eigenvectors[first, k] = vectors[k, first] / root
 
 
 @part()
@@ -182,7 +182,7 @@ def is_well_conditioned(work, gram, variance, precision, target):
     return total < LARGEST_CONDITION
 
 
-@part()
+@part(fastmath={"reassoc", "contract"})
 def write_directly(work, gram, cross, variance, prior, target):
     """Write Σ, m and the bounds of a target; return ½ m·Σ⁻¹m - ½ log |Σ⁻¹|.
 
@@ -278,7 +278,7 @@ def find_sites(work):
     return size
 
 
-@part()
+@part(fastmath={"reassoc", "contract"})
 def write_factor(work):
     """Write the Cholesky factor of Σ in the order of the draws."""
     number, order, factor = work.members.size, work.order, work.factor

@@ -15,7 +15,7 @@ MOST_ITERATIONS = 60
 
 @part()
 def symmetric_eigen(matrix):
-    """Return eigenvalues, ascending, and eigenvectors, the columns of an array.
+    """Return eigenvalues, ascending, and eigenvectors, the rows of an array.
 
     Householder reflections to a tridiagonal matrix, then implicit QL steps (Bowdler, Martin,
     Reinsch, Wilkinson 1968).
@@ -25,13 +25,10 @@ def symmetric_eigen(matrix):
     diagonal, beside = np.zeros(number), np.zeros(number)
     _tridiagonalise(vectors, diagonal, beside)
     _accumulate(vectors, diagonal)
-    _diagonalise(vectors, diagonal, beside)
+    rows = vectors.T.copy()
+    _diagonalise(rows, diagonal, beside)
     order = np.argsort(diagonal)
-    ordered = np.empty((number, number))
-    for column in range(number):
-        for row in range(number):
-            ordered[row, column] = vectors[row, order[column]]
-    return diagonal[order], ordered
+    return diagonal[order], rows[order]
 
 
 @part()
@@ -51,11 +48,11 @@ def spectrum_of_vector(matrix, vector):
         beside[size] = _reflect(reflected, reflected[size, :size].copy(), size)
     for i in range(number):
         diagonal[i] = reflected[i, i]
-    components = np.zeros((1, number))
-    components[0, number - 1] = length
+    components = np.zeros((number, 1))
+    components[number - 1, 0] = length
     _diagonalise(components, diagonal, beside)
     order = np.argsort(diagonal)
-    return diagonal[order], components[0][order]
+    return diagonal[order], components[order, 0]
 
 
 @part(fastmath={"reassoc", "contract"})
@@ -91,7 +88,7 @@ def _reflect(matrix, mirror, size):
     return -signed
 
 
-@part()
+@part(fastmath={"reassoc", "contract"})
 def _tridiagonalise(vectors, diagonal, beside):
     """Overwrite a symmetric matrix by the reflections that make it tridiagonal."""
     number = diagonal.size
@@ -132,7 +129,7 @@ def _tridiagonalise(vectors, diagonal, beside):
     diagonal[0], beside[0] = 0.0, 0.0
 
 
-@part()
+@part(fastmath={"reassoc", "contract"})
 def _accumulate(vectors, diagonal):
     """Turn reflections into the vectors that they make, and write the diagonal."""
     number = diagonal.size
@@ -150,9 +147,9 @@ def _accumulate(vectors, diagonal):
             vectors[j, i], vectors[i, j] = 0.0, 0.0
 
 
-@part()
-def _diagonalise(vectors, diagonal, beside):
-    """Turn a tridiagonal matrix into a diagonal one, rotating the vectors along."""
+@part(fastmath={"contract"})
+def _diagonalise(rows, diagonal, beside):
+    """Turn a tridiagonal matrix into a diagonal one, rotating rows along."""
     number = diagonal.size
     for i in range(1, number):
         beside[i - 1] = beside[i]
@@ -187,10 +184,10 @@ def _diagonalise(vectors, diagonal, beside):
                 p = sine * r
                 diagonal[i + 1] = g + p
                 g = cosine * r - b
-                for k in range(vectors.shape[0]):
-                    f = vectors[k, i + 1]
-                    vectors[k, i + 1] = sine * vectors[k, i] + cosine * f
-                    vectors[k, i] = cosine * vectors[k, i] - sine * f
+                for k in range(rows.shape[1]):
+                    f = rows[i + 1, k]
+                    rows[i + 1, k] = sine * rows[i, k] + cosine * f
+                    rows[i, k] = cosine * rows[i, k] - sine * f
             if finished:
                 diagonal[start] -= p
                 beside[start] = g

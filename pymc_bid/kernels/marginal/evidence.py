@@ -26,7 +26,8 @@ from pymc_bid.kernels.marginal.noise import log_noise_density, log_noise_integra
 from pymc_bid.kernels.types import NoiseDensity
 
 SMALLEST_EIGENVALUE = 1e-15
-"""Relative to the largest one, for each column: below it, an eigenvalue is a rounding error."""
+"""Relative to the largest one, for each column: below it, an eigenvalue is a rounding error, and so
+is what a fit leaves of a target."""
 
 
 class NoiseDensities(NamedTuple):
@@ -78,18 +79,28 @@ def is_alone(q, marginal):
     )
 
 
+@part(fastmath={"reassoc", "contract"})
+def project(vectors, residual, projections):
+    """Write the products of rows with a vector."""
+    for k in range(residual.size):
+        total = 0.0
+        for first in range(residual.size):
+            total += vectors[k, first] * residual[first]
+        projections[k] = total
+
+
 @part()
-def explain_target(values, projections, left, explained):
+def explain_target(values, projections, whole, explained):
     """Add the squares that each eigenvector explains of a target; return what is left of it."""
-    number = values.size
+    number, left = values.size, whole
     for k in range(number):
         # What rounding leaves of zero explains nothing.
         if values[k] > SMALLEST_EIGENVALUE * number * values[number - 1]:
             square = projections[k] * projections[k] / values[k]
             explained[k] += square
             left -= square
-    # Rounding takes a perfect fit below zero.
-    return max(left, 0.0)
+    # Of a perfect fit there is rounding left, of either sign.
+    return left if left > SMALLEST_EIGENVALUE * number * whole else 0.0
 
 
 @part()
@@ -113,8 +124,7 @@ def noise_densities(state, marginal):
             present = pattern
             write_gram(members, pattern, marginal, gram)
             if not alone:
-                values, columns = symmetric_eigen(gram)
-                vectors = columns.T.copy()
+                values, vectors = symmetric_eigen(gram)
         for target in range(marginal.block_start[q], marginal.block_start[q + 1]):
             if interpolated[target] == 0.0:
                 continue
@@ -122,13 +132,12 @@ def noise_densities(state, marginal):
             targets[q] += 1.0
             for row in members:
                 rest += marginal.log_constants[row, target]
-            left = center_target(target, members, gram, marginal, residual)
+            whole = center_target(target, members, gram, marginal, residual)
             if alone and number > 0:
                 values, projections = spectrum_of_vector(gram, residual)
             else:
-                for k in range(number):
-                    projections[k] = np.sum(vectors[k] * residual)
-            scale[group] += 0.5 * explain_target(values, projections, left, explained[q])
+                project(vectors, residual, projections)
+            scale[group] += 0.5 * explain_target(values, projections, whole, explained[q])
         if targets[q] > 0.0:
             for k in range(number):
                 is_zero = values[k] <= SMALLEST_EIGENVALUE * number * values[number - 1]

@@ -32,7 +32,8 @@ def matrices():
 
 @pytest.mark.parametrize(("name", "matrix"), list(matrices()), ids=lambda value: str(value)[:12])
 def test_eigenvalues_and_vectors_are_those_of_lapack(name, matrix):
-    values, vectors = decompose(matrix)
+    values, rows = decompose(matrix)
+    vectors = rows.T
     size = max(np.abs(matrix).max(), 1e-300)
     np.testing.assert_allclose(values, np.linalg.eigvalsh(matrix), atol=1e-13 * len(matrix) * size)
     np.testing.assert_allclose(vectors @ np.diag(values) @ vectors.T, matrix, atol=1e-13 * size * 9)
