@@ -163,6 +163,7 @@ def test_new_data_are_read_with_their_number_of_rows(matrix):
     fresh = bid.gbt(other, identity=True, own_mean=0.2)
     point = fresh.initial_point(random_seed=1)
     np.testing.assert_allclose(log_density(model)(point), log_density(fresh)(point), rtol=1e-12)
+    step.decomposition.refresh()
     assert (step.decomposition.regression().products.rows == 120).all()
     np.testing.assert_allclose(
         step.decomposition.own_columns(point).log_densities,

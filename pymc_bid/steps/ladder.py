@@ -44,7 +44,7 @@ class Ladder:
     chain_is_fresh : int
         What `Replicas.fresh` is for the replicas, for the state of the chain.
     is_new : bool
-        Whether nothing that is known of the replicas is valid any more.
+        Whether the marginal model is another one than in the last iteration.
     """
 
     def __init__(self, fixed_size: bool, given_noise: bool, tempered: bool):
@@ -52,6 +52,7 @@ class Ladder:
         self.replicas: Replicas | None = None
         self.chain_is_fresh = 0
         self.is_new = True
+        self._is_placed = True
         self._reference = Reference(0.0, 1.0, 1.0, fixed_size)
         self._iteration, self._round, self._next, self._at_once = 0, 0, 0, MOST_RUNGS
         self._window = FIRST_WINDOW
@@ -107,30 +108,33 @@ class Ladder:
             explained=np.zeros((rows, blocks * size)),
             rejections=np.zeros(number),
             visits=np.zeros(number, dtype=np.int64),
-            memory=np.full(2**size if size <= FEW_COLUMNS else 0, np.nan),
+            memory=np.full(2**size if size <= FEW_COLUMNS else 0, np.nan)
+            if self.replicas is None
+            else self.replicas.memory,
         )
-        self.is_new = True
+        self._is_placed = True
 
     def advance(self, rng: np.random.Generator, marginal: Marginal) -> int:
         """Move replicas and, at the end of a round, let neighbours exchange; count round trips."""
         replicas = self.replicas
-        last = min(self._next + self._at_once, replicas.powers.size)
-        if self.is_new:
-            last = replicas.powers.size
+        everything = self.is_new or self._is_placed
+        number = replicas.powers.size
+        last = number if everything else min(self._next + self._at_once, number)
         turn = Turn(
             round=self._round,
             first=self._next,
             last=last,
             cold=self._iteration % 2 == 0,
-            everything=self.is_new,
+            everything=everything,
+            forgets=self.is_new,
             swaps=self._swaps(marginal, replicas.states[0].sum()),
         )
         advance = advance_common if self.given_noise else advance_integrated
         trips = advance(rng, turn, replicas, marginal, self._reference)
-        self.is_new = False
+        self.is_new = self._is_placed = False
         self._iteration += 1
         self._next = last
-        if last == replicas.powers.size:
+        if last == number:
             self._round, self._next = self._round + 1, 0
         self._sizes += (replicas.states[0].sum(), 1.0)
         return int(trips)

@@ -150,6 +150,7 @@ def test_new_data_change_the_own_density():
     before = found.own_columns(point).log_densities
     with model:
         pm.set_data({"target": 2 * MATRIX, "own_mean": np.ones(3)})
+    found.refresh()
     np.testing.assert_allclose(found.regression().products.gram, 4 * MATRIX.T @ MATRIX)
     after = found.own_columns(point).log_densities
     other = bid.gbt(2 * MATRIX, identity=True, own_mean=1.0)

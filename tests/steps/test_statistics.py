@@ -31,7 +31,7 @@ def test_size_and_error_are_those_of_the_draw(k):
     np.testing.assert_array_equal(statistics["bid_K"][0], r.sum(axis=1))
     np.testing.assert_allclose(statistics["bid_sse"][0], errors, rtol=1e-10)
     np.testing.assert_allclose(statistics["bid_mse"][0], np.divide(errors, A.size), rtol=1e-10)
-    assert (np.asarray(statistics["bid_nu"]) == (5 if k is None else 1)).all()
+    assert (np.asarray(statistics["bid_nu"]) == 1).all()
 
 
 def test_accepted_flips_are_the_changes_of_the_state():

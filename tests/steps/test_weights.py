@@ -48,11 +48,11 @@ def test_the_sweeps_of_a_crowded_set_have_the_same_posterior(make):
         assert_means_agree(crowded**power, single**power, label=f"power {power}")
 
 
-def test_few_columns_are_swept_as_the_paper_does():
-    data = np.random.default_rng(3).normal(size=(30, 6))
-    for k, sweeps in ((3, 1), (None, 5)):
-        model = bid.gbt(data, k=k)
-        step = bid.WeightStep([model["Y"]], model=model)
+@pytest.mark.parametrize("k", [3, None])
+def test_few_columns_are_swept_as_often_as_asked_for(k):
+    model = bid.gbt(np.random.default_rng(3).normal(size=(30, 6)), k=k)
+    for options, sweeps in (({}, 1), ({"nu": 5}, 5)):
+        step = bid.WeightStep([model["Y"]], model=model, **options)
         _, (statistics,) = step.step(model.initial_point(random_seed=1))
         assert statistics["bid_nu"] == sweeps
 

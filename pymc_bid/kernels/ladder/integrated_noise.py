@@ -116,7 +116,7 @@ def advance_integrated(stream, turn, replicas, marginal, reference):
     number = replicas.powers.size
     log_ratios = replicas.log_weights
     memory = Memory(replicas.memory, np.zeros(1, np.int64))
-    if turn.everything:
+    if turn.forgets:
         memory.values[:] = np.nan
     for index in range(number):
         state, power = replicas.states[index], replicas.powers[index]

@@ -70,7 +70,9 @@ class Turn(NamedTuple):
     cold: bool
     """Whether the first replica moves, which it does in every other iteration."""
     everything: bool
-    """Whether all replicas move and nothing is known of them, as when the model is a new one."""
+    """Whether all replicas move, and nothing is known of them."""
+    forgets: bool
+    """Whether remembered evidences are those of another model."""
     swaps: int
     """How many columns of each replica are exchanged."""
 
