@@ -34,7 +34,9 @@ class Frozen(NamedTuple):
 
     marginal: Marginal
     is_exact: bool
-    """Whether it is the model at hand, but for the bounds."""
+    """Whether it is the model at hand, but for the bounds and the bias."""
+    bias: float = 0.0
+    """What was added to the log odds of every column, see `Ladder.bias`."""
 
 
 class Given(NamedTuple):
@@ -85,6 +87,8 @@ class Conditional:
         self._given = given
         self._point = point
         self.noise_variance = joint.noise_variance(point)
+        self.log_ratio = np.nan
+        """Of the weights of what was proposed last and of the chain."""
 
     def chain(self) -> ChainState:
         """Return where the chain is."""
@@ -134,7 +138,7 @@ class Conditional:
             log_surrogate = self.log_surrogate(rng, drawing, chain, frozen.marginal)
             return self.log_density(rng, drawing, chain) - log_surrogate
         # All that the closed form knows cancels.
-        total = 0.0
+        total = -frozen.bias * chain.state.sum()
         if self._noise_is_free and not given_noise:
             log_proposal, log_posterior = self.noise_proposal(rng, drawing, chain, frozen.marginal)
             total += log_posterior - log_proposal
@@ -213,6 +217,7 @@ class Conditional:
     def _decide(self, rng, chain, proposed, frozen: Frozen, tuning: bool) -> ChainState | None:
         log_ratio = self._log_weight(rng, True, proposed, frozen)
         log_ratio -= self._log_weight(rng, False, chain, frozen)
+        self.log_ratio = log_ratio
         if rng.standard_exponential() > -log_ratio:
             return proposed
         if tuning:

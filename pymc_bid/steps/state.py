@@ -154,6 +154,8 @@ class StateStep(DecompositionStep):
             proposed = propose(self.rng, ladder, chain, frozen, self.tune)
             moves = {"exchanges" if offers else "neighbours": (1, proposed is not None)}
             counts |= _counts(**moves)
+            if offers and self.tune:
+                ladder.learn_bias(chain.state, conditional.log_ratio, proposed is not None)
             if proposed is not None:
                 if offers:
                     ladder.exchange(chain.state, chain.log_variances[0] - frozen.marginal.log_unit)
@@ -173,8 +175,10 @@ class StateStep(DecompositionStep):
     def _closed_form(self, point: Point) -> Frozen:
         """Return the closed form, which follows the model while tuning and is frozen then."""
         ladder, joint = self.ladder, self.decomposition.joint
-        if self.tune and ladder.replicas is not None:
-            ladder.adapt(self.frozen.marginal)
+        if self.tune and ladder.replicas is not None and ladder.adapt(self.frozen.marginal):
+            log_odds = self.frozen.marginal.log_odds + (ladder.bias - self.frozen.bias)
+            marginal = self.frozen.marginal._replace(log_odds=log_odds)
+            self.frozen = self.frozen._replace(marginal=marginal, bias=ladder.bias)
         is_current = self.frozen is not None and self._builder.is_current
         if self.frozen is None or (
             self.tune
@@ -182,8 +186,9 @@ class StateStep(DecompositionStep):
             and self.rng.integers(REFRESH) == 0
         ):
             prior = joint.proposal_prior(point)
-            marginal = self._builder.build(point, joint.log_prior_odds(point), prior)
-            self.frozen = Frozen(marginal, self._builder.is_exact(prior))
+            log_odds = joint.log_prior_odds(point) + ladder.bias
+            marginal = self._builder.build(point, log_odds, prior)
+            self.frozen = Frozen(marginal, self._builder.is_exact(prior), ladder.bias)
             self._given = None
             ladder.is_new = True
         elif self.frozen.is_exact and not is_current:

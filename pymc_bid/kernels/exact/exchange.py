@@ -120,7 +120,7 @@ def weigh_weights(stream, drawing, state, weights, noise_variance, products, pri
             ordered = near == 0
         for k in range(number):
             values[k] = weights[members[k], target]
-        log_ratio += log_normal_ratio(rng, drawing, work, sites, values)
+        log_ratio += log_normal_ratio(rng, drawing, work, near, sites, values)
         if drawing:
             for k in range(number):
                 weights[members[k], target] = values[k]

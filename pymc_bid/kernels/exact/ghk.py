@@ -16,7 +16,10 @@ still to come as part of the density it looks ahead, and
 
 hardly varies, where :math:`E` is the evidence with the bounds left out of the likelihood. The
 weights whose bounds take most are drawn first: one that is drawn last, or has no bound nearby,
-needs no looking ahead. Factors and order follow from :math:`(J, σ²)` and the data alone, so that
+needs no looking ahead. A normal factor is no wall, though: of two weights whose sum is all but known,
+as those of a column and its copy, the first must not be drawn where the bounds leave nothing to the
+second. Where one weight settles another, its interval is cut to what that one's bounds allow.
+Factors, order and cuts follow from :math:`(J, σ²)` and the data alone, so that
 :math:`q` does too, and the mean of :math:`w` over :math:`q` is the evidence with the bounds.
 
 Both densities are products of conditional ones, taken weight by weight from covariances, so that
@@ -36,6 +39,11 @@ from pymc_bid.kernels.truncated_normal import draw_truncated_normal, log_interva
 
 LARGEST_CONDITION = 1e8
 """Up to this condition number a covariance is inverted directly, with eight digits left."""
+SETTLED = 0.1
+"""A weight is settled by another if what is left of its standard deviation is less than this share
+of what the other one moves it by."""
+MARGIN = 4.0
+"""How far beyond a bound, in standard deviations that are left, a settled weight may be expected."""
 SMALLEST_VARIANCE = 3e-16
 """Of a weight given others, relative to that of its own: less is a rounding error."""
 
@@ -76,6 +84,10 @@ class Workspace(NamedTuple):
     """Mean of these weights with all factors still to come, given those drawn before, (K,)."""
     normal_covariance: NDArray[np.float64]
     """Their covariance, (K, K)."""
+    expected: NDArray[np.float64]
+    """Mean of each weight given those drawn, in the order of the draws, (K,)."""
+    remaining: NDArray[np.float64]
+    """Its variance given those, (K,)."""
     row: NDArray[np.float64]
     fitted: NDArray[np.float64]
 
@@ -104,6 +116,8 @@ def make_workspace(members):
         place=np.empty(line, np.int64),
         normal_center=np.empty(line),
         normal_covariance=np.empty(square),
+        expected=np.empty(line),
+        remaining=np.empty(line),
         row=np.empty(line),
         fitted=np.empty(line),
     )
@@ -331,25 +345,72 @@ def condition_on(work, index, size, value):
 
 
 @part()
-def log_normal_ratio(rng, drawing, work, sites, values):
-    """Draw weights from q into `values`, or take those that are there; return log [N(y) / q(y)]."""
+def start_drawing(work):
+    """Write mean and variance of every weight before any is drawn."""
+    for k in range(work.members.size):
+        work.expected[k] = work.center[work.order[k]]
+        work.remaining[k] = 0.0
+        for earlier in range(k + 1):
+            work.remaining[k] += work.factor[k, earlier] * work.factor[k, earlier]
+
+
+@part()
+def cut_interval(work, k):
+    """Return the bounds of the weight drawn next, cut to where those that it settles have theirs."""
+    lower, upper = work.lower[work.order[k]], work.upper[work.order[k]]
+    deviation = work.factor[k, k]
+    cut_lower, cut_upper = lower, upper
+    for later in range(k + 1, work.members.size):
+        share = work.factor[later, k]
+        left = max(work.remaining[later] - share * share, 0.0)
+        if left > SETTLED * SETTLED * share * share:
+            continue
+        slope, margin = share / deviation, MARGIN * math.sqrt(left)
+        weight = work.order[later]
+        first = work.expected[k] + (work.lower[weight] - margin - work.expected[later]) / slope
+        last = work.expected[k] + (work.upper[weight] + margin - work.expected[later]) / slope
+        cut_lower = max(cut_lower, min(first, last))
+        cut_upper = min(cut_upper, max(first, last))
+    # Where nothing is left, whatever is drawn is not worth much.
+    return (cut_lower, cut_upper) if cut_lower < cut_upper else (lower, upper)
+
+
+@part()
+def take_as_drawn(work, k, value):
+    """Take the weight drawn last into the means and variances of the others."""
+    work.standard[k] = (value - work.expected[k]) / work.factor[k, k]
+    for later in range(k + 1, work.members.size):
+        share = work.factor[later, k]
+        work.expected[later] += share * work.standard[k]
+        work.remaining[later] -= share * share
+
+
+@part()
+def log_normal_ratio(rng, drawing, work, near, sites, values):
+    """Draw weights from q into `values`, or take those that are there; return log [N(y) / q(y)].
+
+    `near` weights are near a bound, and `sites` have a factor. Infinite for weights that q does not
+    draw.
+    """
     total = 0.0
+    start_drawing(work)
     for k in range(work.members.size):
         weight = work.order[k]
         lower, upper = work.lower[weight], work.upper[weight]
-        plain_center = work.center[weight]
-        for earlier in range(k):
-            plain_center += work.factor[k, earlier] * work.standard[earlier]
         deviation = work.factor[k, k]
-        center, variance = plain_center, deviation * deviation
+        center, variance = work.expected[k], deviation * deviation
         is_sited = sites > 0 and work.place[weight] >= 0
         if is_sited:
             center, variance = look_ahead(work, work.place[weight])
+        if near > 1:
+            lower, upper = cut_interval(work, k)
         if drawing:
             values[weight] = draw_truncated_normal(rng, center, 1.0 / variance, lower, upper)
         value = values[weight]
+        if not lower <= value <= upper:
+            return np.inf
         total += log_interval_mass(center, 1.0 / variance, lower, upper)
-        work.standard[k] = (value - plain_center) / deviation
+        take_as_drawn(work, k, value)
         if is_sited:
             distance = value - center
             total += 0.5 * (distance * distance / variance + math.log(variance))

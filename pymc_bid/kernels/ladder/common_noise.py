@@ -266,7 +266,8 @@ def advance_common(stream, turn, replicas, marginal, reference):
     for index in range(number):
         if not moves_now(index, turn, replicas):
             continue
-        changed = move_state(rng, index, turn.swaps, replicas, marginal, reference, factor)
+        swaps = turn.cold_swaps if index == 0 else turn.swaps
+        changed = move_state(rng, index, swaps, replicas, marginal, reference, factor)
         if is_held:
             replicas.known[index] = 1
             continue

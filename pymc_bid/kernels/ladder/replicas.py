@@ -75,6 +75,8 @@ class Turn(NamedTuple):
     """Whether remembered evidences are those of another model."""
     swaps: int
     """How many columns of each replica are exchanged."""
+    cold_swaps: int
+    """And of the first one."""
 
 
 class Reference(NamedTuple):
