@@ -16,11 +16,11 @@ still to come as part of the density it looks ahead, and
 
 hardly varies, where :math:`E` is the evidence with the bounds left out of the likelihood. The
 weights whose bounds take most are drawn first: one that is drawn last, or has no bound nearby,
-needs no looking ahead. A normal factor is no wall, though: of two weights whose sum is all but known,
-as those of a column and its copy, the first must not be drawn where the bounds leave nothing to the
-second. Where one weight settles another, its interval is cut to what that one's bounds allow.
-Factors, order and cuts follow from :math:`(J, σ²)` and the data alone, so that
-:math:`q` does too, and the mean of :math:`w` over :math:`q` is the evidence with the bounds.
+needs no looking ahead. A normal factor is no wall, though: of two weights whose sum is all but
+known, as those of a column and its copy, the first must not be drawn where the bounds leave nothing
+to the second. Where one weight settles another, its interval is cut to what that one's bounds
+allow. Factors, order and cuts follow from :math:`(J, σ²)` and the data alone, so that :math:`q`
+does too, and the mean of :math:`w` over :math:`q` is the evidence with the bounds.
 
 Both densities are products of conditional ones, taken weight by weight from covariances, so that
 nothing cancels however small the noise is, with copies among the columns or without.
@@ -43,7 +43,7 @@ SETTLED = 0.1
 """A weight is settled by another if what is left of its standard deviation is less than this share
 of what the other one moves it by."""
 MARGIN = 4.0
-"""How far beyond a bound, in standard deviations that are left, a settled weight may be expected."""
+"""How far beyond a bound a settled weight may be expected, in standard deviations that are left."""
 SMALLEST_VARIANCE = 3e-16
 """Of a weight given others, relative to that of its own: less is a rounding error."""
 
@@ -356,7 +356,7 @@ def start_drawing(work):
 
 @part()
 def cut_interval(work, k):
-    """Return the bounds of the weight drawn next, cut to where those that it settles have theirs."""
+    """Return the bounds of the weight drawn next, cut to what those that it settles allow."""
     lower, upper = work.lower[work.order[k]], work.upper[work.order[k]]
     deviation = work.factor[k, k]
     cut_lower, cut_upper = lower, upper
