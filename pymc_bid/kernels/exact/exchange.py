@@ -21,12 +21,14 @@ from pymc_bid.kernels.compilation import part
 from pymc_bid.kernels.exact.ghk import (
     find_order,
     find_sites,
-    is_well_conditioned,
     log_normal_ratio,
+    write_factor,
+)
+from pymc_bid.kernels.exact.unbounded import (
+    is_well_conditioned,
     make_workspace,
     write_covariance,
     write_directly,
-    write_factor,
     write_spectrum,
     write_target,
 )
