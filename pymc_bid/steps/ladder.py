@@ -17,6 +17,8 @@ FIRST_SIZE = 10.0
 """Most columns that sets from the reference have on average before anything is known."""
 FEWEST_SLOPES = 5
 """Offers of another number of columns that the bias is the median of, at least."""
+REFERENCE_SHAPE = 0.1
+"""Of the noise variance at β = 0; the smaller, the flatter in its logarithm."""
 SWAPS = 1
 """Columns that each replica exchanges in an iteration where their number is free."""
 MOST_SWAPS = 10
@@ -82,7 +84,8 @@ class Ladder:
             powers = np.append(0.5 ** np.arange(min(halvings, MOST_RUNGS - 2) + 1), 0.0)
         else:
             powers = np.ones(1)
-        variance = marginal.held[0] if np.isfinite(marginal.held[0]) else self._reference.scale
+        square = marginal.squares.sum() / max(marginal.rows.sum(), 1.0)
+        variance = marginal.held[0] if np.isfinite(marginal.held[0]) else max(square, 1e-300)
         states = np.tile(state, (powers.size, 1))
         if self.fixed_size:
             states = rng.permuted(states, axis=1)
@@ -96,19 +99,19 @@ class Ladder:
     def _set_reference(self, marginal: Marginal, size: float, candidates: int) -> None:
         # Never more than half of the columns: that would favour what the ladder is to get out of.
         share = min((size + 0.5) / (candidates + 1.0), 0.5)
-        square = marginal.squares.sum() / max(marginal.rows.sum(), 1.0)
-        scale = max(square, np.finfo(np.float64).tiny)
+        # All but flat in log σ² from the least that the data could leave upwards: a reference that
+        # rules small noise out keeps sets that explain all but perfectly from coming down.
+        least = marginal.scale[0] / (marginal.shape[0] + 0.5 * marginal.rows.sum())
+        scale = max(least, np.finfo(np.float64).tiny)
         self._reference = Reference(
-            float(np.log(share / (1 - share))), 1.0, float(scale), self.fixed_size
+            float(np.log(share / (1 - share))), REFERENCE_SHAPE, float(scale), self.fixed_size
         )
 
     def _place(self, powers, states, log_variances, blocks: int) -> None:
-        number, size = states.shape
-        # One row more, for a set that is offered to a replica.
-        rows = number + 1
+        rows, size = states.shape
         self.replicas = Replicas(
-            states=np.vstack([states, states[:1]]),
-            log_variances=np.append(log_variances, 0.0),
+            states=states.copy(),
+            log_variances=log_variances.copy(),
             fresh=np.zeros(rows, dtype=np.int64),
             powers=powers,
             known=np.zeros(rows, dtype=np.int64),
@@ -117,8 +120,8 @@ class Ladder:
             targets=np.zeros((rows, blocks)),
             eigenvalues=np.zeros((rows, blocks * size)),
             explained=np.zeros((rows, blocks * size)),
-            rejections=np.zeros(number),
-            visits=np.zeros(number, dtype=np.int64),
+            rejections=np.zeros(rows),
+            visits=np.zeros(rows, dtype=np.int64),
             memory=np.full(2**size if size <= FEW_COLUMNS else 0, np.nan)
             if self.replicas is None
             else self.replicas.memory,

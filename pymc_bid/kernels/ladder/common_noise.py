@@ -37,9 +37,6 @@ from pymc_bid.kernels.marginal.noise import (
 from pymc_bid.kernels.random_numbers import generator_at, random_kernel
 from pymc_bid.kernels.types import NoiseDensity
 
-OFFERS_WITH_NOISE = 0
-"""Changes that each replica is offered along with another noise variance."""
-
 
 @part()
 def scan_flips(rng, backwards, power, state, marginal, reference, factor):
@@ -178,46 +175,6 @@ def move_state(rng, index, swaps, replicas, marginal, reference, factor):
 
 
 @part()
-def offer_with_noise(rng, index, scratch, replicas, marginal, reference, grid):
-    """Offer a replica the set in the last row, with a noise variance of its own."""
-    learn(scratch, replicas, marginal, reference)
-    x, weight = draw_variance(rng, scratch, replicas.powers[index], replicas, reference, grid)
-    if rng.standard_exponential() > replicas.log_weights[index] - weight:
-        replicas.states[index] = replicas.states[scratch]
-        replicas.numbers[index] = replicas.numbers[scratch]
-        replicas.targets[index] = replicas.targets[scratch]
-        replicas.eigenvalues[index] = replicas.eigenvalues[scratch]
-        replicas.explained[index] = replicas.explained[scratch]
-        replicas.log_weights[index], replicas.log_variances[index] = weight, x
-
-
-@part()
-def move_with_noise(rng, index, replicas, marginal, reference, grid):
-    """Offer changes of single columns along with another noise variance.
-
-    A set that explains all but perfectly is worth nothing at the noise variance of one that does
-    not: at a given one there is no way between them. On wine with a negated copy, common noise,
-    the best set is 16 nats above the second mode, and 380 below it at the latter's noise variance.
-    """
-    scratch, size = replicas.powers.size, replicas.states.shape[1]
-    for _ in range(OFFERS_WITH_NOISE):
-        replicas.states[scratch] = replicas.states[index]
-        state = replicas.states[scratch]
-        if reference.fixed_size or rng.random() < 0.5:
-            leaving = draw_movable(rng, state, 1, marginal)
-            entering = draw_movable(rng, state, 0, marginal)
-            if leaving < 0 or entering < 0:
-                continue
-            state[leaving], state[entering] = 0, 1
-        else:
-            column = int(rng.random() * size)
-            if is_forced(column, marginal):
-                continue
-            state[column] = 1 - state[column]
-        offer_with_noise(rng, index, scratch, replicas, marginal, reference, grid)
-
-
-@part()
 def exchange_pair(rng, first, is_held, replicas, reference, grid):
     """Offer replicas i and i + 1 an exchange, noise variances drawn anew.
 
@@ -274,8 +231,6 @@ def advance_common(stream, turn, replicas, marginal, reference):
         if changed or turn.everything or replicas.known[index] == 0:
             learn(index, replicas, marginal, reference)
         redraw_variance(rng, index, replicas, reference, grid)
-        if replicas.powers[index] > 0.0:
-            move_with_noise(rng, index, replicas, marginal, reference, grid)
     if turn.last == number:
         for first in range(turn.round % 2, number - 1, 2):
             exchange_pair(rng, first, is_held, replicas, reference, grid)

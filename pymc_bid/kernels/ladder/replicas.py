@@ -24,10 +24,7 @@ from pymc_bid.kernels.compilation import part
 
 
 class Replicas(NamedTuple):
-    """The states of a ladder and what is known of them, changed in place.
-
-    Behind the T replicas there is one more row for a set that is offered to one of them.
-    """
+    """The states of a ladder and what is known of them, changed in place."""
 
     states: NDArray[np.int64]
     """(T, N)."""
