@@ -84,7 +84,7 @@ def sample_noise(
     squares = interpolated * errors
     entries = interpolated * decomposition.regression().products.rows
     if decomposition.roles.noise.ndim == 0:
-        squares, entries = squares.sum(), entries.sum()
+        squares, entries = np.asarray(squares.sum()), np.asarray(entries.sum())
     shape, scale = decomposition.noise.prior(point)
     drawn = (scale + squares / 2) / rng.standard_gamma(shape + entries / 2)
     # A variance of zero or infinity has no likelihood.

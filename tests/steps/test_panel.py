@@ -2,9 +2,11 @@
 
 import os
 
+import numpy as np
 import pytest
 
-from tests.steps.panel import make_problem, run
+from pymc_bid.steps import ladder, marginal
+from tests.steps.panel import Problem, make_problem, run, standardised, tables
 
 NUMBER = int(os.environ.get("PYMC_BID_PANEL", "100"))
 
@@ -18,6 +20,19 @@ def test_inclusion_probabilities_are_those_of_enumeration(seed):
     outcome = run(problem, seed)
     assert outcome.excess <= 1, f"{problem.name}: {outcome}"
     assert outcome.r_hat <= 1.02, f"{problem.name}: {outcome}"
+
+
+# Of the first set few columns are chosen, of the second all but one of the two copies, which leaves
+# nothing to explain and hardly any noise.
+@pytest.mark.parametrize("columns", [[0, 1, 2, 3, 4, 5, 6, 7, 8], [2, 3, 4, 7, 8, 10, 12]])
+def test_the_same_at_given_noise_as_with_many_columns(columns, monkeypatch):
+    for module in (ladder, marginal):
+        monkeypatch.setattr(module, "FEW_COLUMNS", 2)
+    A = standardised(tables()["load_wine"])[:, columns]
+    options = {"identity": True, "noise": "common", "k": None}
+    outcome = run(Problem("", np.column_stack([A, -A[:, 0]]), options), seed=1)
+    assert outcome.excess <= 1, outcome
+    assert outcome.r_hat <= 1.02, outcome
 
 
 @pytest.mark.slow
