@@ -223,11 +223,11 @@ class StateStep(DecompositionStep):
 
 
 class FlipStep(StateStep):
-    """Flip the entries of a state vector with independent Bernoulli entries (ARD).
+    """Move a state vector with independent Bernoulli entries (ARD), its number of ones free.
 
-    One step visits every column once; with the collapsed scheme it visits those in doubt again,
-    exchanges columns and draws σ² in between. Parameters as for `StateStep`: `scheme`, `warm_up`,
-    `moves`.
+    With the collapsed scheme one step advances the ladder and, every other time, offers the chain
+    an exchange with it; with the paper's it visits every column once. Parameters as for
+    `StateStep`: `scheme`, `warm_up`, `moves`.
 
     Examples
     --------

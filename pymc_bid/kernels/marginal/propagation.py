@@ -1,4 +1,4 @@
-r"""Expectation propagation for the weights of one target within their bounds; for warm-up only.
+r"""Expectation propagation for the weights of one target within their bounds.
 
 Without bounds the posterior of the weights is a normal, known in closed form. The bounds multiply
 it by one factor for each weight. Each factor is replaced by a normal one,
