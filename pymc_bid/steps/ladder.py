@@ -51,8 +51,8 @@ class Ladder:
         What is added to the log odds of every column. The closed form does not know what the bounds
         leave of weights: of a column and its copy, both chosen, each has the prior's reward and
         together they have little room. While tuning it is set to what the weights of exchanges say
-        of a column more; EC50 with every column twice, paper's model: without it the ladder offered
-        sets of 43 columns to chains that belong at 24.
+        of a column more; EC50 with every column twice, paper's model: without it chains had 37.6
+        columns on average and did not move, with it 24.05.
     is_new : bool
         Whether the marginal model is another one than in the last iteration.
     """
