@@ -76,7 +76,7 @@ def log_evidence(
     builder = MarginalBuilder(joint, free)
     given = Given.at(joint, builder, point)
     conditional = Conditional(joint, builder, given, point)
-    marginal = builder.build(point, np.zeros(chosen.size), given.prior)
+    marginal, _ = builder.build(point, np.zeros(chosen.size), given.prior)
     chain = conditional.chain()
     prior = conditional.log_prior(chosen)
     logs = np.empty(int(draws))

@@ -12,3 +12,7 @@ kernel = partial(njit, **_options)
 
 part = partial(njit, **_options, no_cpython_wrapper=True)
 """Compile a function that only kernels call, without the code that Python needs to call it."""
+
+inlined = partial(njit, **_options, no_cpython_wrapper=True, forceinline=True)
+"""The same for small functions of large named tuples: a call counts references to every array in
+them, which takes about as long as a thousand products."""

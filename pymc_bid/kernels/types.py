@@ -1,9 +1,13 @@
 """What the kernels are given, as named tuples that numba reads by field."""
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from pymc_bid.graph.values import WeightPrior
+    from pymc_bid.regression import Products
 
 
 class Marginal(NamedTuple):
@@ -21,9 +25,9 @@ class Marginal(NamedTuple):
     """
 
     grams: NDArray[np.float64]
-    """BᵀB of each pattern, (N, N, P): what is done for one pattern is done for all at a time."""
+    """BᵀB of each pattern, (P, N, N)."""
     cross: NDArray[np.float64]
-    """b_k·a_l, (N, L)."""
+    """b_k·a_l, (L, N)."""
     squares: NDArray[np.float64]
     """a_l·a_l, (L,)."""
     rows: NDArray[np.float64]
@@ -39,11 +43,14 @@ class Marginal(NamedTuple):
     group_start: NDArray[np.int64]
     """The first block of each group, and behind the last one Q, (S + 1,)."""
     mean: NDArray[np.float64]
-    """Prior means of the weights, (N, L); with no rows if all are zero."""
+    """Prior means of the weights, (L, N); with no rows if all are zero."""
     log_constants: NDArray[np.float64]
-    """Minus the log of the mass that the prior of each weight has within its bounds, (N, L)."""
+    """Minus the log of the mass that the prior of each weight has within its bounds, (L, N)."""
     own_targets: NDArray[np.int64]
     """The targets that each column is, (N, D); D = 0 without the identity."""
+    own_groups: NDArray[np.int64]
+    """The groups that consist of one of these targets alone, (N, D'); D' = 0 where noise is shared
+    or held."""
     own_log_densities: NDArray[np.float64]
     """Log density of these targets when the column is chosen, but for -½ log 2π an entry, (N,)."""
     log_odds: NDArray[np.float64]
@@ -57,6 +64,26 @@ class Marginal(NamedTuple):
     log_unit: float
     """Log of the square of the unit that pool and targets are measured in: log σ² of the model is
     larger by that."""
+
+
+class Box(NamedTuple):
+    """The bounds of the weights, and what it takes to say what mass they leave of them.
+
+    Targets are in the order of the data, but in `lower` and `upper`, which are in that and in the
+    units of a `Marginal`.
+    """
+
+    products: "Products"
+    prior: "WeightPrior"
+    own_targets: NDArray[np.int64]
+    """(N, D)."""
+    group: NDArray[np.int64]
+    """Which noise variance each target has, (L,)."""
+    lower: NDArray[np.float64]
+    """(L, N)."""
+    upper: NDArray[np.float64]
+    log_unit: float
+    """See `Marginal`."""
 
 
 class NoiseDensity(NamedTuple):

@@ -12,7 +12,7 @@ from pymc_bid.kernels.exact.exchange import draw_unused_weights, weigh_weights
 from pymc_bid.kernels.exact.hierarchy import draw_hyperparameters, log_hierarchical_ratio
 from pymc_bid.kernels.exact.surrogate import log_marginal_at, propose_noise
 from pymc_bid.kernels.marginal.evidence import log_evidence
-from pymc_bid.kernels.types import Marginal
+from pymc_bid.kernels.types import Box, Marginal
 from pymc_bid.regression import Products
 from pymc_bid.steps.ladder import Ladder
 from pymc_bid.steps.marginal import MarginalBuilder
@@ -33,6 +33,7 @@ class Frozen(NamedTuple):
     """The closed form that a ladder moves on."""
 
     marginal: Marginal
+    box: Box
     is_exact: bool
     """Whether it is the model at hand, but for the bounds and the bias."""
     bias: float = 0.0
@@ -113,14 +114,14 @@ class Conditional:
         if self._given.noise_prior is not None:
             shape, scale = self._given.noise_prior
             total -= (shape * log_variances + scale * np.exp(-log_variances)).sum()
-        return float(total + sum(self._weigh(rng, drawing, chain)))
+        return float(total + sum(self._weigh(rng, drawing, chain)[:2]))
 
-    def _weigh(self, rng, drawing: bool, chain: ChainState) -> tuple[float, float]:
-        """Return what the weights add to w, and the log evidence without bounds."""
+    def _weigh(self, rng, drawing: bool, chain: ChainState) -> tuple[float, float, float]:
+        """Return what the weights add to w, the log evidence without bounds, and their mass."""
         state, weights, log_variances = chain
         variance = self.variance_of_targets(log_variances)
         products, prior, _, own, *_ = self._given
-        log_ratio, log_evidence = weigh_weights(
+        log_ratio, log_evidence, log_mass = weigh_weights(
             rng, drawing, state, weights, variance, products, prior, own.targets
         )
         for _, prior, hyperprior, targets in self._given.hyperpriors:
@@ -128,14 +129,16 @@ class Conditional:
             log_ratio += log_hierarchical_ratio(
                 state, weights[:, targets], prior, hyperprior, interpolated
             )
-        return log_ratio, log_evidence
+        return log_ratio, log_evidence, log_mass
 
-    def _log_weight(self, rng, drawing: bool, chain: ChainState, frozen: Frozen) -> float:
+    def _log_weight(
+        self, rng, drawing: bool, chain: ChainState, frozen: Frozen, ladder: Ladder
+    ) -> float:
         """Return log w of a state, with noise variances and weights drawn if asked for."""
         given_noise = self._builder.given_noise
         if not frozen.is_exact:
             # The order matters: noise variances have to be there before weights can be drawn.
-            log_surrogate = self.log_surrogate(rng, drawing, chain, frozen.marginal)
+            log_surrogate = self.log_surrogate(rng, drawing, chain, frozen, ladder)
             return self.log_density(rng, drawing, chain) - log_surrogate
         # All that the closed form knows cancels.
         total = -frozen.bias * chain.state.sum()
@@ -144,7 +147,12 @@ class Conditional:
             total += log_posterior - log_proposal
         if not self._joint.state_prior.linear:
             total += self._joint.state_prior.log_further(chain.state, self._point)
-        return total + self._weigh(rng, drawing, chain)[0]
+        log_ratio, _, log_mass = self._weigh(rng, drawing, chain)
+        if not given_noise:
+            log_mass = ladder.log_mass(rng, chain, frozen.marginal, frozen.box)
+        elif not ladder.knows_bounds:
+            log_mass = 0.0
+        return total + log_ratio - log_mass
 
     def log_prior(self, state: NDArray[np.int64]) -> float:
         """Return the log prior of a state, up to a constant."""
@@ -161,18 +169,22 @@ class Conditional:
         interpolated[self._given.own.targets[state == 1].ravel()] = 0.0
         return interpolated
 
-    def log_surrogate(self, rng, drawing: bool, chain: ChainState, marginal: Marginal) -> float:
+    def log_surrogate(
+        self, rng, drawing: bool, chain: ChainState, frozen: Frozen, ladder: Ladder
+    ) -> float:
         """Return log π̃ at a state, with its noise variances, drawn if asked for."""
         state, _, log_variances = chain
+        marginal = frozen.marginal
         finite = np.isfinite(marginal.log_odds)
         total = marginal.log_odds[(state == 1) & finite].sum()
         if self._builder.given_noise and self._noise_is_free:
-            x = log_variances[0] - marginal.log_unit
-            return float(total + log_marginal_at(state, x, marginal))
-        total += log_evidence(state, marginal)
-        if self._noise_is_free:
-            total += self.noise_proposal(rng, drawing, chain, marginal)[0]
-        return float(total)
+            x = log_variances - marginal.log_unit
+            total += log_marginal_at(state, x, marginal)
+        else:
+            total += log_evidence(state, marginal)
+            if self._noise_is_free:
+                total += self.noise_proposal(rng, drawing, chain, marginal)[0]
+        return float(total + ladder.log_mass(rng, chain, marginal, frozen.box))
 
     @staticmethod
     def noise_proposal(rng, drawing: bool, chain: ChainState, marginal: Marginal):
@@ -193,10 +205,11 @@ class Conditional:
         nothing explains anything has no bounds in its way and would stay.
         """
         replicas, marginal = ladder.replicas, frozen.marginal
-        log_variances = np.empty(chain.log_variances.size)
-        log_variances[0] = replicas.log_variances[0] + marginal.log_unit
+        log_variances = chain.log_variances.copy()
+        if self._builder.given_noise and self._noise_is_free:
+            log_variances = replicas.log_variances[0] + marginal.log_unit
         proposed = ChainState(replicas.states[0].copy(), chain.weights.copy(), log_variances)
-        return self._decide(rng, chain, proposed, frozen, tuning)
+        return self._decide(rng, chain, proposed, frozen, ladder, tuning)
 
     def propose_beside(
         self, rng, ladder: Ladder, chain: ChainState, frozen: Frozen, tuning: bool
@@ -207,22 +220,22 @@ class Conditional:
         """
         log_unit = frozen.marginal.log_unit
         state, weights, log_variances = chain
-        proposed = ChainState(state.copy(), weights.copy(), log_variances.copy())
-        variances = frozen.marginal.held
-        if self._noise_is_free:
-            variances = np.exp(chain.log_variances - log_unit)
-        ladder.move_beside(rng, proposed.state, variances, frozen.marginal)
-        return self._decide(rng, chain, proposed, frozen, tuning)
+        moved, log_variances = state.copy(), log_variances - log_unit
+        ladder.move_beside(rng, moved, log_variances, frozen.marginal, frozen.box)
+        proposed = ChainState(moved, weights.copy(), log_variances + log_unit)
+        return self._decide(rng, chain, proposed, frozen, ladder, tuning)
 
-    def _decide(self, rng, chain, proposed, frozen: Frozen, tuning: bool) -> ChainState | None:
-        log_ratio = self._log_weight(rng, True, proposed, frozen)
-        log_ratio -= self._log_weight(rng, False, chain, frozen)
+    def _decide(
+        self, rng, chain, proposed, frozen: Frozen, ladder: Ladder, tuning: bool
+    ) -> ChainState | None:
+        log_ratio = self._log_weight(rng, True, proposed, frozen, ladder)
+        log_ratio -= self._log_weight(rng, False, chain, frozen, ladder)
         self.log_ratio = log_ratio
         if rng.standard_exponential() > -log_ratio:
             return proposed
         if tuning:
-            log_ratio += self.log_surrogate(rng, False, proposed, frozen.marginal)
-            log_ratio -= self.log_surrogate(rng, False, chain, frozen.marginal)
+            log_ratio += self.log_surrogate(rng, False, proposed, frozen, ladder)
+            log_ratio -= self.log_surrogate(rng, False, chain, frozen, ladder)
             if log_ratio > 0.0:
                 return proposed
         return None

@@ -3,34 +3,31 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from pymc_bid.kernels.ladder.common_noise import advance_common, move_beside
-from pymc_bid.kernels.ladder.integrated_noise import advance_integrated, swap_beside
+from pymc_bid.kernels.ladder.given_noise import advance_given_noise, log_mass_at, move_beside
+from pymc_bid.kernels.ladder.integrated_noise import (
+    advance_integrated,
+    look_up_mass,
+    swap_beside,
+)
 from pymc_bid.kernels.ladder.replicas import Reference, Replicas, Turn
-from pymc_bid.kernels.types import Marginal
-
-FEW_COLUMNS = 16
-"""Up to this number the evidences of all sets fit into half a megabyte, and are remembered."""
-FIRST_WINDOW = 25
-"""Iterations before temperatures are placed anew for the first time; then twice as many each."""
-FEWEST_RUNGS, MOST_RUNGS = 3, 32
-FIRST_SIZE = 10.0
-"""Most columns that sets from the reference have on average before anything is known."""
-FEWEST_SLOPES = 5
-"""Offers of another number of columns that the bias is the median of, at least."""
-REFERENCE_SHAPE = 0.1
-"""Of the noise variance at β = 0; the smaller, the flatter in its logarithm."""
-SWAPS = 1
-"""Columns that each replica exchanges in an iteration where their number is free."""
-MOST_SWAPS = 10
-"""And where it is fixed, and the first replica in any case: every chosen one, up to this number."""
-MOST_WORK = 4e6
-"""Products of two numbers that moves of replicas take in one iteration of the chain, about: 2 ms.
-A ladder that takes more goes on in the next ones, so that the chain, which has work of its own, is
-not kept waiting. The first replica moves all the same."""
+from pymc_bid.kernels.types import Box, Marginal
+from pymc_bid.steps.settings import (
+    FEW_COLUMNS,
+    FEWEST_RUNGS,
+    FEWEST_SLOPES,
+    FIRST_SIZE,
+    FIRST_WINDOW,
+    MOST_MASS_WORK,
+    MOST_RUNGS,
+    MOST_SWAPS,
+    MOST_WORK,
+    REFERENCE_SHAPE,
+    WINDOW_GROWTH,
+)
 
 
 class Ladder:
-    """Replicas of a state vector at powers from 1 to 0, all in one process.
+    """Replicas of a state vector on a path from a reference to the marginal model, in one process.
 
     Parameters
     ----------
@@ -47,12 +44,15 @@ class Ladder:
         None before the first iteration.
     chain_is_fresh : int
         What `Replicas.fresh` is for the replicas, for the state of the chain.
+    knows_bounds : bool
+        Whether the path ends at the marginal model with the mass within the bounds; else at the one
+        without, because there are none or because sets are so large that it would take too long.
     bias : float
-        What is added to the log odds of every column. The closed form does not know what the bounds
-        leave of weights: of a column and its copy, both chosen, each has the prior's reward and
-        together they have little room. While tuning it is set to what the weights of exchanges say
-        of a column more; EC50 with every column twice, paper's model: without it chains had 37.6
-        columns on average and did not move, with it 24.05.
+        What is added to the log odds of every column where the bounds are not known. The closed
+        form does not know what they leave of weights: of a column and its copy, both chosen, each
+        has the prior's reward and together they have little room. While tuning it is set to what
+        the weights of exchanges say of a column more; EC50 with every column twice, paper's model:
+        without it chains had 37.6 columns on average and did not move, with it 24.05.
     is_new : bool
         Whether the marginal model is another one than in the last iteration.
     """
@@ -62,90 +62,85 @@ class Ladder:
         self.replicas: Replicas | None = None
         self.chain_is_fresh = 0
         self.is_new = True
-        self._is_placed = True
+        self.knows_bounds = False
         self._reference = Reference(0.0, 1.0, 1.0, fixed_size)
         self._iteration, self._round, self._next, self._at_once = 0, 0, 0, MOST_RUNGS
-        self._window, self._cold_swaps = FIRST_WINDOW, SWAPS
-        self._left = FIRST_WINDOW
+        self._left = self._window = FIRST_WINDOW
         self._sizes = np.zeros(2)
         self.bias = 0.0
         self._slopes: list[float] = []
         self._has_exchanged = False
 
-    def start(self, rng: np.random.Generator, marginal: Marginal, state: NDArray[np.int64]) -> None:
+    def start(
+        self, rng: np.random.Generator, marginal: Marginal, box: Box, state: NDArray[np.int64]
+    ) -> None:
         """Place replicas, drawn from the reference; sets of a given size have that of `state`."""
-        entries, blocks = marginal.rows.sum(), marginal.block_pattern.size
+        entries = marginal.rows.sum()
         finite = np.isfinite(marginal.log_odds)
         usual = 1 / (1 + np.exp(-marginal.log_odds[finite]))
-        self._set_reference(marginal, min(usual.sum(), FIRST_SIZE), finite.sum())
+        size = float(state.sum()) if self.fixed_size else min(usual.sum(), FIRST_SIZE)
+        self._set_reference(marginal, size, finite.sum())
+        self._set_pace(marginal, box, size)
+        places = np.ones(1)
         if self.tempered:
             # Down to where all data together weigh as much as two entries.
             halvings = int(np.ceil(np.log2(max(entries, 4.0) / 2)))
-            powers = np.append(0.5 ** np.arange(min(halvings, MOST_RUNGS - 2) + 1), 0.0)
-        else:
-            powers = np.ones(1)
-        square = marginal.squares.sum() / max(marginal.rows.sum(), 1.0)
-        variance = marginal.held[0] if np.isfinite(marginal.held[0]) else max(square, 1e-300)
-        states = np.tile(state, (powers.size, 1))
+            places = np.append(0.5 ** np.arange(min(halvings, MOST_RUNGS - 2) + 1), 0.0)
+        if self.knows_bounds:
+            places = np.append(2.0, places if self.tempered else [])
+        square = max(marginal.squares.sum() / max(entries, 1.0), 1e-300)
+        states = np.tile(state, (places.size, 1))
         if self.fixed_size:
             states = rng.permuted(states, axis=1)
         else:
             share = 1 / (1 + np.exp(-self._reference.log_odds))
             drawn = rng.random(states.shape) < share
             states[:] = np.where(finite, drawn, marginal.log_odds > 0)
-        self._place(powers, states, np.full(powers.size, np.log(variance)), blocks)
-        self._set_pace(marginal, states[0].sum())
+        log_variances = np.full((places.size, marginal.shape.size), np.log(square))
+        log_variances[:, np.isfinite(marginal.held)] = np.log(
+            marginal.held[np.isfinite(marginal.held)]
+        )
+        self._place(places, states, log_variances)
 
     def _set_reference(self, marginal: Marginal, size: float, candidates: int) -> None:
         # Never more than half of the columns: that would favour what the ladder is to get out of.
         share = min((size + 0.5) / (candidates + 1.0), 0.5)
         # All but flat in log σ² from the least that the data could leave upwards: a reference that
         # rules small noise out keeps sets that explain all but perfectly from coming down.
-        least = marginal.scale[0] / (marginal.shape[0] + 0.5 * marginal.rows.sum())
+        rows = marginal.rows.sum() / marginal.shape.size
+        least = marginal.scale[0] / (marginal.shape[0] + 0.5 * rows)
         scale = max(least, np.finfo(np.float64).tiny)
         self._reference = Reference(
             float(np.log(share / (1 - share))), REFERENCE_SHAPE, float(scale), self.fixed_size
         )
 
-    def _place(self, powers, states, log_variances, blocks: int) -> None:
-        rows, size = states.shape
+    def _place(self, places, states, log_variances) -> None:
+        """Let there be replicas at places of the path, β + γ, with these states."""
+        rungs, size = states.shape
+        memory = np.full((2, 0 if self.given_noise else 2**size), np.nan)
         self.replicas = Replicas(
             states=states.copy(),
             log_variances=log_variances.copy(),
-            fresh=np.zeros(rows, dtype=np.int64),
-            powers=powers,
-            known=np.zeros(rows, dtype=np.int64),
-            log_weights=np.zeros(rows),
-            numbers=np.zeros((rows, 4)),
-            targets=np.zeros((rows, blocks)),
-            eigenvalues=np.zeros((rows, blocks * size)),
-            explained=np.zeros((rows, blocks * size)),
-            rejections=np.zeros(rows),
-            visits=np.zeros(rows, dtype=np.int64),
-            memory=np.full(2**size if size <= FEW_COLUMNS else 0, np.nan)
-            if self.replicas is None
-            else self.replicas.memory,
+            powers=np.minimum(places, 1.0),
+            bound_powers=np.maximum(places - 1.0, 0.0),
+            log_masses=np.zeros(rungs),
+            fresh=np.zeros(rungs, dtype=np.int64),
+            rejections=np.zeros(rungs),
+            visits=np.zeros(rungs, dtype=np.int64),
+            memory=memory if self.replicas is None else self.replicas.memory,
         )
+        self._next = 0
         self._is_placed = True
 
-    def advance(self, rng: np.random.Generator, marginal: Marginal) -> int:
+    def advance(self, rng: np.random.Generator, marginal: Marginal, box: Box) -> int:
         """Move replicas and, at the end of a round, let neighbours exchange; count round trips."""
         replicas = self.replicas
-        everything = self.is_new or self._is_placed
         number = replicas.powers.size
-        last = number if everything else min(self._next + self._at_once, number)
-        turn = Turn(
-            round=self._round,
-            first=self._next,
-            last=last,
-            cold=self._iteration % 2 == 0,
-            everything=everything,
-            forgets=self.is_new,
-            swaps=self._swaps(marginal, replicas.states[0].sum()),
-            cold_swaps=self._cold_swaps,
-        )
-        advance = advance_common if self.given_noise else advance_integrated
-        trips = advance(rng, turn, replicas, marginal, self._reference)
+        last = min(self._next + self._at_once, number)
+        is_new = self.is_new or (self.given_noise and self._is_placed)
+        turn = Turn(self._round, self._next, last, is_new, self._swaps(marginal))
+        advance = advance_given_noise if self.given_noise else advance_integrated
+        trips = advance(rng, turn, replicas, marginal, self._reference, box)
         self.is_new = self._is_placed = False
         self._iteration += 1
         self._next = last
@@ -154,44 +149,46 @@ class Ladder:
         self._sizes += (replicas.states[0].sum(), 1.0)
         return int(trips)
 
-    def _swaps(self, marginal: Marginal, size: int) -> int:
+    def _swaps(self, marginal: Marginal) -> int:
         if not self.given_noise:
             return marginal.log_odds.size
-        return int(min(size, MOST_SWAPS)) if self.fixed_size else SWAPS
+        return int(np.clip(self.replicas.states[0].sum(), 1, MOST_SWAPS))
 
-    def _set_pace(self, marginal: Marginal, size: float) -> None:
+    def _set_pace(self, marginal: Marginal, box: Box, size: float) -> None:
         """Find how many replicas move in one iteration, for sets of a typical size."""
-        columns, targets = marginal.cross.shape
-        blocks = marginal.block_pattern.size
-        swaps = self._swaps(marginal, int(size))
-        if self.given_noise:
-            score = columns * (0.5 * blocks * size**2 + targets * size)
-            work = score * (swaps + (not self.fixed_size)) + 5 * blocks * size**3
-            # What the chain is offered should not be what it was offered last time.
-            self._cold_swaps = int(
-                np.clip(MOST_WORK / max(score, 1.0), swaps, min(size, MOST_SWAPS))
-            )
-        elif columns <= FEW_COLUMNS:
-            work = 0.0
-        else:
-            # A spectrum for each pattern, and some 40 points for each noise variance.
-            scored = swaps + columns * (not self.fixed_size)
-            work = scored * (5 * marginal.grams.shape[2] * size**3 + targets * size * (size + 40))
-        # Of those whose turn it is, every other one moves.
-        self._at_once = 2 * max(1, int(MOST_WORK / max(work, 1.0)))
+        if not self.given_noise:
+            return
+        targets, columns = marginal.cross.shape
+        blocks, patterns = marginal.block_pattern.size, marginal.grams.shape[0]
+        swaps = min(size, MOST_SWAPS)
+        work = columns * targets * (size + 4 + 2 * swaps) + 5 * patterns * size**3
+        work += blocks * columns * size * (0.5 * size + 3 * swaps)
+        self._at_once = max(1, int(MOST_WORK / work))
+        self.knows_bounds = box.lower.size > 0 and targets * size**2 <= MOST_MASS_WORK
+        if self.knows_bounds:
+            self.bias = 0.0
 
     @property
     def offers_exchange(self) -> bool:
-        """Whether it is the chain's turn, after an iteration with odd pairs."""
+        """Whether it is the chain's turn, in every other iteration."""
         return self._iteration % 2 == 0
 
-    def exchange(self, state: NDArray[np.int64], log_variance: float) -> None:
+    def exchange(self, state: NDArray[np.int64], log_variances: NDArray[np.float64]) -> None:
         """Leave the state of the chain to the first replica."""
         replicas = self.replicas
         replicas.states[0] = state
-        replicas.log_variances[0] = log_variance
-        replicas.known[0] = 0
+        replicas.log_variances[0] = log_variances
         replicas.fresh[0], self.chain_is_fresh = self.chain_is_fresh, replicas.fresh[0]
+        self._is_placed = True
+
+    def log_mass(self, rng: np.random.Generator, chain, marginal: Marginal, box: Box) -> float:
+        """Return the log of the mass within the bounds that the first replica's place has."""
+        state, _, log_variances = chain
+        if not self.given_noise:
+            return look_up_mass(rng, state, self.replicas.memory, marginal, self._reference, box)
+        if not self.knows_bounds:
+            return 0.0
+        return log_mass_at(rng, state, log_variances - marginal.log_unit, box)
 
     def learn_bias(self, state: NDArray[np.int64], log_ratio: float, accepted: bool) -> None:
         """While tuning: note what an offer, before it is carried out, says of the bias."""
@@ -201,44 +198,46 @@ class Ladder:
             self._slopes.append(log_ratio / difference + self.bias)
         self._has_exchanged = self._has_exchanged or accepted
 
-    def move_beside(self, rng: np.random.Generator, state, variances, marginal) -> None:
+    def move_beside(
+        self, rng: np.random.Generator, state, log_variances, marginal: Marginal, box: Box
+    ) -> None:
         """Move a set as the first replica does, but reversibly, in place."""
+        arguments = (marginal, self._reference, box)
         if self.given_noise:
-            backwards = rng.random() < 0.5
-            move_beside(rng, backwards, state, variances, marginal, self._reference)
+            move_beside(rng, rng.random() < 0.5, state, log_variances, *arguments)
         else:
-            swap_beside(rng, marginal.log_odds.size, state, marginal, self._reference)
+            swap_beside(rng, state.size, state, self.replicas.memory, *arguments)
 
-    def adapt(self, marginal: Marginal) -> bool:
-        """While tuning: place powers so that all neighbours exchange equally often.
+    def adapt(self, marginal: Marginal, box: Box) -> bool:
+        """While tuning: place replicas so that all neighbours exchange equally often.
 
         The rejection rates add up along the ladder to a barrier Λ that hardly depends on where the
-        powers are; 2Λ + 1 of them, at equal parts of it, make the most round trips for their cost
+        replicas are; 2Λ + 1 of them, at equal parts of it, make the most round trips for their cost
         (Syed et al. 2022). Returns whether anything changed, at the end of a window.
         """
         self._left -= 1
         if self._left > 0 or not self.tempered:
             return False
         replicas = self.replicas
-        self._window *= 2
+        self._window = int(WINDOW_GROWTH * self._window)
         self._left = self._window
+        places = replicas.powers + replicas.bound_powers
         rates = replicas.rejections[:-1] / np.maximum(replicas.visits[:-1], 1)
-        barrier = np.append(0.0, np.cumsum(rates + 1e-6))
-        number = int(np.clip(np.ceil(2 * barrier[-1]) + 1, FEWEST_RUNGS, MOST_RUNGS))
-        powers = np.interp(np.linspace(0, barrier[-1], number), barrier, replicas.powers)
-        powers[0], powers[-1] = 1.0, 0.0
-        nearest = np.abs(powers[:, None] - replicas.powers).argmin(axis=1)
-        finite = np.isfinite(marginal.log_odds).sum()
         size = self._sizes[0] / self._sizes[1]
-        self._set_reference(marginal, size, finite)
-        self._set_pace(marginal, size)
-        if len(self._slopes) >= FEWEST_SLOPES:
+        self._sizes[:] = 0.0
+        self._set_reference(marginal, size, np.isfinite(marginal.log_odds).sum())
+        self._set_pace(marginal, box, size)
+        if not self.knows_bounds and len(self._slopes) >= FEWEST_SLOPES:
             self.bias = float(np.median(self._slopes))
         self._slopes = []
-        self._sizes[:] = 0.0
-        self._next = 0
-        self._place(
-            *(powers, replicas.states[nearest], replicas.log_variances[nearest]),
-            replicas.targets.shape[1],
-        )
+        barrier = np.append(0.0, np.cumsum(rates + 1e-6))
+        number = int(np.clip(np.ceil(2 * barrier[-1]) + 1, FEWEST_RUNGS, MOST_RUNGS))
+        # Linear in log β: what is tempered away falls with a power of β.
+        offset = 0.5 * places[-2]
+        chosen = np.interp(np.linspace(0, barrier[-1], number), barrier, np.log(places + offset))
+        chosen = np.maximum(np.exp(chosen) - offset, 0.0)
+        chosen[0], chosen[-1] = 2.0 if self.knows_bounds else 1.0, 0.0
+        chosen[1:] = np.minimum(chosen[1:], chosen[0])
+        nearest = np.abs(chosen[:, None] - places).argmin(axis=1)
+        self._place(chosen, replicas.states[nearest], replicas.log_variances[nearest])
         return True

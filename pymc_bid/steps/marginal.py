@@ -6,8 +6,8 @@ from numpy.typing import NDArray
 from pymc_bid.graph.joint import Joint
 from pymc_bid.graph.values import Point, WeightPrior
 from pymc_bid.kernels.marginal.constants import log_prior_masses
-from pymc_bid.kernels.types import Marginal
-from pymc_bid.steps.ladder import FEW_COLUMNS
+from pymc_bid.kernels.types import Box, Marginal
+from pymc_bid.steps.settings import FEW_COLUMNS
 
 
 class MarginalBuilder:
@@ -22,17 +22,14 @@ class MarginalBuilder:
     Attributes
     ----------
     given_noise : bool
-        Whether replicas move at given noise: at one variance that they carry along, or at variances
-        that are held. With few columns, or several free variances, they are integrated out.
+        Whether replicas move at given noise: at variances that they carry along, or that are held.
+        With few columns they are integrated out.
     """
 
     def __init__(self, joint: Joint, noise_is_free: bool):
         self._joint = joint
         self.noise_is_free = noise_is_free
-        common = len(joint.parts) == 1 and joint.parts[0].roles.noise is not None
-        common = common and joint.parts[0].roles.noise.ndim == 0
-        few = joint.parts[0].regression().shape[0] <= FEW_COLUMNS
-        self.given_noise = not few and (common or not noise_is_free)
+        self.given_noise = joint.parts[0].regression().shape[0] > FEW_COLUMNS
         self._data: list = []
 
     @property
@@ -77,8 +74,10 @@ class MarginalBuilder:
             scales.append(np.broadcast_to(scale, (size,)))
         return np.concatenate(shapes), np.concatenate(scales)
 
-    def build(self, point: Point, log_odds: NDArray[np.float64], prior: WeightPrior) -> Marginal:
-        """Return the marginal model that is most like the one at hand.
+    def build(
+        self, point: Point, log_odds: NDArray[np.float64], prior: WeightPrior
+    ) -> tuple[Marginal, Box]:
+        """Return the marginal model that is most like the one at hand, and its bounds.
 
         Parameters
         ----------
@@ -113,13 +112,13 @@ class MarginalBuilder:
         first = np.flatnonzero(np.append(True, (pairs[1:] != pairs[:-1]).any(axis=1)))
         block_group, block_pattern = pairs[first].T
         has_mean = bool(scaled_mean.any())
-        return Marginal(
-            grams=np.ascontiguousarray(
-                np.moveaxis(products.grams / unit / np.outer(row_root, row_root) / unit, 0, 2)
-            ),
-            cross=np.ascontiguousarray(
-                (products.cross / unit / row_root[:, None] / unit)[:, order]
-            ),
+        sizes = np.bincount(group)
+        own_groups = group[own.targets]
+        # Of a column that is several targets, those that are a group by themselves.
+        alone = self.noise_is_free & (sizes[own_groups] == 1).all(axis=0)
+        marginal = Marginal(
+            grams=products.grams / unit / np.outer(row_root, row_root) / unit,
+            cross=np.ascontiguousarray((products.cross / unit / row_root[:, None] / unit).T[order]),
             squares=(products.squares / unit / unit)[order],
             rows=products.rows[order],
             block=np.repeat(np.arange(first.size), np.diff(np.append(first, order.size))),
@@ -127,9 +126,10 @@ class MarginalBuilder:
             block_pattern=np.array(block_pattern),
             block_group=np.array(block_group),
             group_start=np.searchsorted(block_group, np.arange(held.size + 1)),
-            mean=np.ascontiguousarray(scaled_mean[:, order]) if has_mean else np.empty((0, 1)),
-            log_constants=np.ascontiguousarray(-log_prior_masses(*prior)[:, order]),
+            mean=np.ascontiguousarray(scaled_mean.T[order]) if has_mean else np.empty((0, 1)),
+            log_constants=np.ascontiguousarray(-log_prior_masses(*prior).T[order]),
             own_targets=np.ascontiguousarray(place[own.targets]),
+            own_groups=np.ascontiguousarray(own_groups[:, alone]),
             own_log_densities=own_log_densities,
             log_odds=np.array(log_odds),
             shape=np.array(shape, dtype=np.float64),
@@ -137,3 +137,13 @@ class MarginalBuilder:
             held=np.array(held, dtype=np.float64) / unit / unit,
             log_unit=2.0 * float(np.log(unit)),
         )
+        return marginal, self._box(marginal, prior, group, own.targets, row_root, order)
+
+    def _box(self, marginal, prior: WeightPrior, group, own_targets, row_root, order) -> Box:
+        """Return the bounds, in the units of a marginal model; without rows if there are none."""
+        sides = [prior.lower, prior.upper]
+        if np.isinf(sides).all():
+            sides = [np.empty((0, 1)), np.empty((0, 1))]
+        else:
+            sides = [np.ascontiguousarray((row_root[:, None] * side).T[order]) for side in sides]
+        return Box(self._joint.products(), prior, own_targets, group, *sides, marginal.log_unit)

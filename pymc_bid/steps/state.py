@@ -145,7 +145,7 @@ class StateStep(DecompositionStep):
         """Advance the ladder and, every other time, offer the chain an exchange with it."""
         ladder, joint = self.ladder, self.decomposition.joint
         frozen = self._closed_form(point)
-        counts = {"round_trips": ladder.advance(self.rng, frozen.marginal)}
+        counts = {"round_trips": ladder.advance(self.rng, frozen.marginal, frozen.box)}
         offers = ladder.offers_exchange
         if offers or not frozen.is_exact:
             conditional = self._conditional(point)
@@ -157,8 +157,9 @@ class StateStep(DecompositionStep):
             if offers and self.tune:
                 ladder.learn_bias(chain.state, conditional.log_ratio, proposed is not None)
             if proposed is not None:
-                if offers:
-                    ladder.exchange(chain.state, chain.log_variances[0] - frozen.marginal.log_unit)
+                # While tuning a set that the ladder has left behind is not given back to it.
+                if offers and not self.tune:
+                    ladder.exchange(chain.state, chain.log_variances - frozen.marginal.log_unit)
                 point = conditional.write(self.rng, chain, proposed)
         if not joint.state_prior.linear:
             flips, point = self._local(point)
@@ -175,7 +176,11 @@ class StateStep(DecompositionStep):
     def _closed_form(self, point: Point) -> Frozen:
         """Return the closed form, which follows the model while tuning and is frozen then."""
         ladder, joint = self.ladder, self.decomposition.joint
-        if self.tune and ladder.replicas is not None and ladder.adapt(self.frozen.marginal):
+        if (
+            self.tune
+            and ladder.replicas is not None
+            and ladder.adapt(self.frozen.marginal, self.frozen.box)
+        ):
             log_odds = self.frozen.marginal.log_odds + (ladder.bias - self.frozen.bias)
             marginal = self.frozen.marginal._replace(log_odds=log_odds)
             self.frozen = self.frozen._replace(marginal=marginal, bias=ladder.bias)
@@ -187,15 +192,15 @@ class StateStep(DecompositionStep):
         ):
             prior = joint.proposal_prior(point)
             log_odds = joint.log_prior_odds(point) + ladder.bias
-            marginal = self._builder.build(point, log_odds, prior)
-            self.frozen = Frozen(marginal, self._builder.is_exact(prior), ladder.bias)
+            marginal, box = self._builder.build(point, log_odds, prior)
+            self.frozen = Frozen(marginal, box, self._builder.is_exact(prior), ladder.bias)
             self._given = None
             ladder.is_new = True
         elif self.frozen.is_exact and not is_current:
             # After tuning: other data, for which the closed form is an approximation.
             self.frozen = self.frozen._replace(is_exact=False)
         if ladder.replicas is None:
-            ladder.start(self.rng, self.frozen.marginal, joint.state.read(point))
+            ladder.start(self.rng, *self.frozen[:2], joint.state.read(point))
         return self.frozen
 
     def _own_moves(self, point: Point) -> tuple[dict[str, int], Point]:

@@ -36,6 +36,8 @@ from pymc_bid.kernels.identity import interpolated_targets
 from pymc_bid.kernels.random_numbers import generator_at, random_kernel
 from pymc_bid.kernels.truncated_normal import draw_truncated_normal, log_interval_mass
 
+DRAW, TAKE, MASS = 0, 1, 2
+
 
 @part()
 def log_prior_constant(prior, row, target):
@@ -47,33 +49,16 @@ def log_prior_constant(prior, row, target):
     return 0.5 * (math.log(precision) - precision * mean * mean) - log_mass
 
 
-@random_kernel
-def weigh_weights(stream, drawing, state, weights, noise_variance, products, prior, own_targets):
-    r"""Return what weights add to the log of :math:`w`, and the log evidence without bounds.
+@part()
+def visit_targets(rng, task, state, weights, noise_variance, products, prior, own_targets):
+    """Go through the interpolated targets: draw their weights, take them, or look at their mass.
 
-    The first is :math:`\sum_l \log [N(y_l) / q(y_l)]`, the second :math:`\sum_l \log E_l`, see
-    `pymc_bid.kernels.exact.ghk`, both over the interpolated targets and the latter but for
-    -½ log 2π an entry.
-
-    Parameters
-    ----------
-    stream : numpy.random.Generator
-        See `pymc_bid.kernels.random_numbers.random_kernel`.
-    drawing : bool
-        Whether to draw weights from q, or to take those that are there.
-    state : int array (N,)
-    weights : array (N, L)
-        Rows of chosen columns, in interpolated targets, are written if drawing.
-    noise_variance : array (L,)
-    products : Products
-    prior : WeightPrior
-    own_targets : int array (N, D)
-        The targets that each column is, in a model with the identity.
+    Returns the sums of log [N(y) / q(y)], of log E and of the log of the mass within the bounds as
+    expectation propagation has it.
     """
-    rng = generator_at(stream)
     members = np.flatnonzero(state)
     number = members.size
-    interpolated = interpolated_targets(state, own_targets, weights.shape[1])
+    interpolated = interpolated_targets(state, own_targets, noise_variance.size)
     work = make_workspace(members)
     values = np.empty(number)
     # Where nothing tells the targets apart, their precision matrix is the same.
@@ -86,8 +71,8 @@ def weigh_weights(stream, drawing, state, weights, noise_variance, products, pri
     )
     is_alone = np.bincount(products.pattern) == 1
     last, constant, ordered = -1, 0.0, False
-    log_ratio, log_evidence = 0.0, 0.0
-    for target in range(weights.shape[1]):
+    log_ratio, log_evidence, log_mass = 0.0, 0.0, 0.0
+    for target in range(noise_variance.size):
         if interpolated[target] == 0.0:
             continue
         variance, pattern = noise_variance[target], products.pattern[target]
@@ -114,19 +99,70 @@ def weigh_weights(stream, drawing, state, weights, noise_variance, products, pri
         log_evidence += constant + found
         log_evidence -= 0.5 * products.rows[target] * math.log(variance)
         log_evidence -= 0.5 * products.squares[target] / variance
-        # A single weight near a bound is drawn first, and the others have nothing to look out for.
         near = find_order(work)
-        sites = find_sites(work) if near > 1 else 0
+        mass, sites = 0.0, 0
+        for k in range(number):
+            mass += work.log_masses[k]
+        if near > 1:
+            # A single weight near a bound is drawn first, and nobody has to look out for others.
+            found, sites = find_sites(work)
+            mass = found if sites > 0 else mass
+        log_mass += mass
+        if task == MASS:
+            continue
         if near > 0 or not ordered:
             write_factor(work)
             ordered = near == 0
         for k in range(number):
             values[k] = weights[members[k], target]
-        log_ratio += log_normal_ratio(rng, drawing, work, near, sites, values)
-        if drawing:
+        log_ratio += log_normal_ratio(rng, task == DRAW, work, near, sites, values)
+        if task == DRAW:
             for k in range(number):
                 weights[members[k], target] = values[k]
-    return log_ratio, log_evidence
+    return log_ratio, log_evidence, log_mass
+
+
+@random_kernel
+def weigh_weights(stream, drawing, state, weights, noise_variance, products, prior, own_targets):
+    r"""Return what weights add to the log of :math:`w`, the log evidence without bounds, the mass.
+
+    The first is :math:`\sum_l \log [N(y_l) / q(y_l)]`, the second :math:`\sum_l \log E_l`, see
+    `pymc_bid.kernels.exact.ghk`, both over the interpolated targets and the latter but for
+    -½ log 2π an entry; the third is about what the first is on average.
+
+    Parameters
+    ----------
+    stream : numpy.random.Generator
+        See `pymc_bid.kernels.random_numbers.random_kernel`.
+    drawing : bool
+        Whether to draw weights from q, or to take those that are there.
+    state : int array (N,)
+    weights : array (N, L)
+        Rows of chosen columns, in interpolated targets, are written if drawing.
+    noise_variance : array (L,)
+    products : Products
+    prior : WeightPrior
+    own_targets : int array (N, D)
+        The targets that each column is, in a model with the identity.
+    """
+    task = DRAW if drawing else TAKE
+    rng = generator_at(stream)
+    return visit_targets(rng, task, state, weights, noise_variance, products, prior, own_targets)
+
+
+@part()
+def log_box_mass(rng, state, log_variances, box):
+    """Return the log of the mass that the bounds leave of the weights, about.
+
+    At noise variances in the units of a `Marginal`; nothing is drawn.
+    """
+    noise_variance = np.empty(box.group.size)
+    for target in range(noise_variance.size):
+        noise_variance[target] = math.exp(log_variances[box.group[target]] + box.log_unit)
+    nobody = np.empty((0, 0))
+    return visit_targets(
+        *(rng, MASS, state, nobody, noise_variance, box.products, box.prior, box.own_targets)
+    )[2]
 
 
 @random_kernel

@@ -66,11 +66,14 @@ def find_order(work):
 
 @part()
 def find_sites(work):
-    """Find the factors of expectation propagation, starting from none."""
+    """Find the factors of expectation propagation, starting from none.
+
+    Returns the log of the mass within the bounds, and how many weights have a factor.
+    """
     work.site_precision[:] = 0.0
     work.site_linear[:] = 0.0
     work.has_site[:] = False
-    _, size = propagate_target(
+    log_mass, size = propagate_target(
         work.center,
         work.covariance,
         work.lower,
@@ -85,9 +88,9 @@ def find_sites(work):
     for index in range(size):
         # Where it fails, for rounding, nobody looks ahead.
         if not (0.0 < work.normal_covariance[index, index] < np.inf):
-            return 0
+            return 0.0, 0
         work.place[work.sited[index]] = index
-    return size
+    return log_mass, size
 
 
 @part(fastmath={"reassoc", "contract"})

@@ -18,10 +18,13 @@ from pymc_bid.kernels.random_numbers import generator_at, random_kernel
 
 
 @kernel()
-def log_marginal_at(state, log_variance, marginal):
-    """Return log p(A, x | r) of a marginal model with one group, x = log σ² its noise variance."""
+def log_marginal_at(state, log_variances, marginal):
+    """Return log p(A, x | r) of a marginal model, x = log σ² of each group, (S,)."""
     densities = noise_densities(state, marginal)
-    return densities.rest + log_noise_density(log_variance, density_of(0, densities, marginal))
+    total = densities.rest
+    for group in range(log_variances.size):
+        total += log_noise_density(log_variances[group], density_of(group, densities, marginal))
+    return total
 
 
 @random_kernel

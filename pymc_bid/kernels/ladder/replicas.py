@@ -1,13 +1,16 @@
 r"""Replicas over sets of columns, and their exchanges with each other.
 
-Replica :math:`i` is at the power :math:`β_i` of a path from a reference to the marginal model,
+Replica :math:`i` is at a place of a path from a reference :math:`p_0` over the marginal model to
+the marginal model with the mass :math:`\hat P` that the bounds leave of the weights,
 
-.. math:: \log π_β(r, x) = (1 - β) \log p_0(r, x) + β \log [p(r)\, p(A, x \mid r)] ,
+.. math:: \log π_{βγ}(r, x) = (1 - β) \log p_0(r, x) + β \log [p(r)\, p(A, x \mid r)]
+    + γ \log \hat P(r, x) ,
 
-:math:`1 = β_1 > … > β_T = 0`, with :math:`x = \log σ²` where the noise is common and nothing but
-:math:`r` where it is integrated out. The reference :math:`p_0` has independent columns, all with
-the same probability, or is uniform over the sets of the given size; the replica at :math:`β = 0`
-is drawn from it anew each time, so that whatever comes down the ladder is a fresh start.
+with :math:`β` from 0 to 1 while :math:`γ = 0`, then :math:`γ` from 0 to 1; :math:`x = \log σ²` of
+each group of targets, and nothing but :math:`r` where the noise is integrated out. The reference
+has independent columns, all with the same probability, or is uniform over the sets of the given
+size; the replica at :math:`β = 0` is drawn from it anew each time, so that whatever comes down the
+ladder is a fresh start.
 
 Neighbours exchange in even and odd pairs in turn, which is not reversible and makes round trips of
 order :math:`T` instead of :math:`T²` (Syed, Bouchard-Côté, Deligiannidis, Doucet 2022). The chain
@@ -20,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pymc_bid.kernels.compilation import part
+from pymc_bid.kernels.compilation import inlined, part
 
 
 class Replicas(NamedTuple):
@@ -29,51 +32,37 @@ class Replicas(NamedTuple):
     states: NDArray[np.int64]
     """(T, N)."""
     log_variances: NDArray[np.float64]
-    """x of each replica, where the noise is not integrated out, (T,)."""
-    fresh: NDArray[np.int64]
-    """1 for a state that came from the reference and was not at β = 1 since, (T,)."""
+    """x of each replica, where the noise is not integrated out, (T, S)."""
     powers: NDArray[np.float64]
     """β, descending, (T,)."""
-    known: NDArray[np.int64]
-    """1 where what follows belongs to the state, (T,)."""
-    log_weights: NDArray[np.float64]
-    """What exchanges are decided by, (T,)."""
-    numbers: NDArray[np.float64]
-    """Shape and scale of the noise density, and the logs of the marginal model without it and of
-    the reference, (T, 4)."""
-    targets: NDArray[np.float64]
-    """Of the noise density, (T, Q)."""
-    eigenvalues: NDArray[np.float64]
-    """Likewise, the first Q K of (T, Q N)."""
-    explained: NDArray[np.float64]
-    """Likewise."""
+    bound_powers: NDArray[np.float64]
+    """γ, descending, (T,)."""
+    log_masses: NDArray[np.float64]
+    """The log of the mass within the bounds, where γ > 0, (T,)."""
+    fresh: NDArray[np.int64]
+    """1 for a state that came from the reference and was not at the cold end since, (T,)."""
     rejections: NDArray[np.float64]
     """Sum of the probabilities that an exchange of i and i + 1 was rejected, (T,)."""
     visits: NDArray[np.int64]
     """How often they were offered one, (T,)."""
     memory: NDArray[np.float64]
-    """Log evidence of every set, nan if not known, (2^N,); empty where there are too many."""
+    """Log evidence of every set, and how much of it is that of the bounds, nan if not known,
+    (2, 2^N); empty where there are too many."""
 
 
 class Turn(NamedTuple):
     """What is to be done in one iteration of a chain: a part of a round of the ladder, or all."""
 
     round: int
-    """Even and odd ones move and exchange other replicas."""
+    """Even and odd ones exchange other pairs."""
     first: int
     """Replicas from here on move."""
     last: int
     """And before that; with the last of all the round ends, and neighbours exchange."""
-    cold: bool
-    """Whether the first replica moves, which it does in every other iteration."""
-    everything: bool
-    """Whether all replicas move, and nothing is known of them."""
-    forgets: bool
-    """Whether remembered evidences are those of another model."""
+    is_new: bool
+    """Whether the marginal model is another one than last time."""
     swaps: int
     """How many columns of each replica are exchanged."""
-    cold_swaps: int
-    """And of the first one."""
 
 
 class Reference(NamedTuple):
@@ -82,19 +71,19 @@ class Reference(NamedTuple):
     log_odds: float
     """Of each column."""
     shape: float
-    """Of the inverse gamma distribution of the noise variance."""
+    """Of the inverse gamma distribution of the noise variances."""
     scale: float
     fixed_size: bool
     """Whether sets have a given number of columns."""
 
 
-@part()
+@inlined()
 def is_forced(column, marginal):
     """Whether the prior forces a column in or out."""
     return math.isinf(marginal.log_odds[column])
 
 
-@part()
+@inlined()
 def tempered_odds(column, power, marginal, reference):
     """Return the log odds of a column, the data left out, at a power."""
     return (1.0 - power) * reference.log_odds + power * marginal.log_odds[column]
@@ -147,35 +136,16 @@ def draw_movable(rng, state, value, marginal):
 
 
 @part()
-def moves_now(index, turn, replicas):
-    """Whether a replica is to move: every other one of those whose turn it is.
-
-    Of each pair that is offered an exchange, one has moved since its last one.
-    """
-    if turn.everything or replicas.known[index] == 0:
-        return True
-    if index == 0:
-        return turn.cold
-    return turn.first <= index < turn.last and index % 2 == turn.round % 2
-
-
-@part()
-def exchange_rows(values, first):
-    """Exchange rows i and i + 1 of an array."""
-    for column in range(values.shape[1]):
-        kept = values[first, column]
-        values[first, column] = values[first + 1, column]
-        values[first + 1, column] = kept
-
-
-@part()
 def decide(rng, first, log_ratio, replicas):
-    """Decide on an exchange of replicas i and i + 1; carry out what does not depend on noise."""
+    """Decide on an exchange of the sets of replicas i and i + 1, and carry it out."""
     replicas.rejections[first] += -math.expm1(min(log_ratio, 0.0))
     replicas.visits[first] += 1
     if not rng.standard_exponential() > -log_ratio:
         return False
-    exchange_rows(replicas.states, first)
+    for column in range(replicas.states.shape[1]):
+        kept = replicas.states[first, column]
+        replicas.states[first, column] = replicas.states[first + 1, column]
+        replicas.states[first + 1, column] = kept
     label = replicas.fresh[first]
     replicas.fresh[first] = replicas.fresh[first + 1]
     replicas.fresh[first + 1] = label
@@ -184,7 +154,7 @@ def decide(rng, first, log_ratio, replicas):
 
 @part()
 def count_round_trips(replicas):
-    """Mark what is at β = 0 as fresh, and count what came from there to β = 1."""
+    """Mark what is at β = 0 as fresh, and count what came from there to the cold end."""
     number = replicas.powers.size
     if number > 1:
         replicas.fresh[number - 1] = 1

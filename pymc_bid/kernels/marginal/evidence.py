@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from pymc_bid.kernels.compilation import kernel, part
 from pymc_bid.kernels.identity import interpolated_targets
 from pymc_bid.kernels.marginal.eigen import spectrum_of_vector, symmetric_eigen
-from pymc_bid.kernels.marginal.noise import log_noise_density, log_noise_integral
+from pymc_bid.kernels.marginal.noise import find_mode, log_noise_density, log_noise_integral
 from pymc_bid.kernels.types import NoiseDensity
 
 SMALLEST_EIGENVALUE = 1e-15
@@ -50,12 +50,12 @@ def center_target(target, members, gram, marginal, residual):
     """Write B_Jᵀ(a - B_J μ) of a target into `residual`; return |a - B_J μ|²."""
     square = marginal.squares[target]
     for first in range(members.size):
-        value = marginal.cross[members[first], target]
+        value = marginal.cross[target, members[first]]
         if marginal.mean.shape[0] > 0:
             for second in range(members.size):
-                value -= gram[first, second] * marginal.mean[members[second], target]
-            product = marginal.cross[members[first], target] + value
-            square -= marginal.mean[members[first], target] * product
+                value -= gram[first, second] * marginal.mean[target, members[second]]
+            product = marginal.cross[target, members[first]] + value
+            square -= marginal.mean[target, members[first]] * product
         residual[first] = value
     return square
 
@@ -65,7 +65,7 @@ def write_gram(members, pattern, marginal, gram):
     """Write the Gram matrix of the chosen columns."""
     for first in range(members.size):
         for second in range(members.size):
-            gram[first, second] = marginal.grams[members[first], members[second], pattern]
+            gram[first, second] = marginal.grams[pattern, members[first], members[second]]
 
 
 @part()
@@ -104,6 +104,36 @@ def explain_target(values, projections, whole, explained):
 
 
 @part()
+def write_eigenvalues(values, eigenvalues):
+    """Write eigenvalues, with zero for what is a rounding error."""
+    number = values.size
+    for k in range(number):
+        is_zero = values[k] <= SMALLEST_EIGENVALUE * number * values[number - 1]
+        eigenvalues[k] = 0.0 if is_zero else values[k]
+
+
+@part()
+def density_of_target(target, group, members, marginal):
+    """Return the density of the noise variance of a group that has one target."""
+    number = members.size
+    gram, residual = np.empty((number, number)), np.empty(number)
+    eigenvalues, explained = np.zeros((1, number)), np.zeros((1, number))
+    write_gram(members, marginal.block_pattern[marginal.block[target]], marginal, gram)
+    left = whole = center_target(target, members, gram, marginal, residual)
+    if number > 0:
+        values, projections = spectrum_of_vector(gram, residual)
+        left = explain_target(values, projections, whole, explained[0])
+        write_eigenvalues(values, eigenvalues[0])
+    return NoiseDensity(
+        marginal.shape[group] + 0.5 * marginal.rows[target],
+        marginal.scale[group] + 0.5 * left,
+        np.ones(1),
+        eigenvalues,
+        explained,
+    )
+
+
+@part()
 def noise_densities(state, marginal):
     """Return what the noise variance of each group is drawn from, and what is left beside it."""
     members = np.flatnonzero(state)
@@ -131,7 +161,7 @@ def noise_densities(state, marginal):
             shape[group] += 0.5 * marginal.rows[target]
             targets[q] += 1.0
             for row in members:
-                rest += marginal.log_constants[row, target]
+                rest += marginal.log_constants[target, row]
             whole = center_target(target, members, gram, marginal, residual)
             if alone and number > 0:
                 values, projections = spectrum_of_vector(gram, residual)
@@ -139,9 +169,7 @@ def noise_densities(state, marginal):
                 project(vectors, residual, projections)
             scale[group] += 0.5 * explain_target(values, projections, whole, explained[q])
         if targets[q] > 0.0:
-            for k in range(number):
-                is_zero = values[k] <= SMALLEST_EIGENVALUE * number * values[number - 1]
-                eigenvalues[q, k] = 0.0 if is_zero else values[k]
+            write_eigenvalues(values, eigenvalues[q])
     for group in range(shape.size):
         if math.isnan(marginal.held[group]):
             rest += marginal.shape[group] * math.log(marginal.scale[group])
@@ -177,3 +205,14 @@ def log_evidence(state, marginal):
             # The integral over the prior alone.
             total += math.lgamma(density.shape) - density.shape * math.log(density.scale)
     return total
+
+
+@part()
+def log_noise_modes(state, marginal):
+    """Return where the log noise variance of each group is most probable, (S,)."""
+    densities = noise_densities(state, marginal)
+    modes = np.log(marginal.held)
+    for group in range(modes.size):
+        if math.isnan(modes[group]):
+            modes[group] = find_mode(density_of(group, densities, marginal))[0]
+    return modes

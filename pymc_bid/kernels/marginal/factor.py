@@ -1,23 +1,26 @@
-r"""Cholesky factors of a set of columns: the log odds of every single column at given noise.
+r"""Triangular factors of a set of columns: the log odds of every single column at given noise.
 
 In a block of targets with noise variance :math:`σ²` and Gram matrix :math:`G` the weights of the
 chosen columns :math:`J`, in units of prior precision 1, have the posterior precision
-:math:`G_{JJ} / σ² + I = L L^\top`. With :math:`h_l = B^\top a_l / σ² + μ_l` and
-:math:`z_l = L^{-1} h_{Jl}`, a column :math:`j` that is out has, all chosen ones integrated out,
+:math:`G_{JJ} / σ² + I = R^\top R` with a triangular :math:`R`. Carried along for *all* columns
+:math:`n` and targets :math:`l` are
 
-.. math:: u = L^{-1} G_{Jj} / σ², \qquad q = G_{jj} / σ² + 1 - |u|², \qquad c_l = h_{jl} - u·z_l ,
+.. math:: U = R^{-\top} (G / σ² + I)_{J·}, \qquad Z = R^{-\top} h_{J·}, \qquad
+    c_{ln} = h_{nl} - U_n·Z_l, \qquad q_n = G_{nn} / σ² + 1 - |U_n|² ,
 
-and one that is in, at place :math:`i` of the factor, has with :math:`v = L^{-1} e_i` the variance
-:math:`1 / q = |v|²` and the means :math:`c_l / q = v·z_l`. Either way its weights add
+with :math:`h_l = B^\top a_l / σ² + μ_l`. A column that is out would add
 
-.. math:: g_l = \tfrac12 \frac{c_l²}{q} - \tfrac12 \log q - \tfrac12 μ_{jl}² - \log P⁰_{jl}
+.. math:: g_l = \tfrac12 \frac{c_{ln}²}{q_n} - \tfrac12 \log q_n - \tfrac12 μ_{nl}² - \log P⁰_{nl}
 
-to the log evidence :math:`E_l` of a target, and the log odds of in against out are the sum of
-:math:`g_l` over the interpolated targets that column :math:`j` is not plus, with the identity, its
-own log density less its :math:`E_j` as a target without it.
+to the log evidence :math:`E_l` of a target, all its weights integrated out. One that is in is
+turned, by rotations, into the last row of :math:`U` and :math:`Z`, where dropping it is adding a
+product of two vectors to :math:`c`. The log odds of in against out are the sum of :math:`g_l` over
+the interpolated targets that the column is not plus, with the identity, its own log density less
+its :math:`E` as a target without it.
 
-O(K² + K L) for the odds of one column, as much to take it in, and at most K times as much to take
-one out. Blocks are treated side by side, so that one for each target costs little more than one.
+O(N L) for the odds of all columns that are out, O(K N L) to start, O(N L) to take one in or out,
+for one block; K N more for each further one, as where entries are missing or where every target has
+its own noise.
 """
 
 import math
@@ -26,8 +29,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pymc_bid.kernels.compilation import part
+from pymc_bid.kernels.compilation import inlined, part
 from pymc_bid.kernels.identity import interpolated_targets, set_interpolated
+
+FACTORS = 8
+"""Precisions that are multiplied before a logarithm is taken: none is near 1e38."""
 
 
 class Factor(NamedTuple):
@@ -36,238 +42,372 @@ class Factor(NamedTuple):
     size: NDArray[np.int64]
     """How many columns are chosen, K, an array of one number."""
     members: NDArray[np.int64]
-    """These columns, in the order of the factors, the first K entries of (N,)."""
-    triangle: NDArray[np.float64]
-    """L, the reciprocals of its diagonal in place of that, (N, N, Q)."""
+    """These columns, in the order of the rows, the first K entries of (N,)."""
+    rows: NDArray[np.float64]
+    """U, the first K of (Q, room, N)."""
     fitted: NDArray[np.float64]
-    """z, the first K rows of (N, L)."""
+    """Z, the first K of (L, room)."""
+    linear: NDArray[np.float64]
+    """c, (L, N)."""
+    precision: NDArray[np.float64]
+    """q, (Q, N)."""
     log_evidence: NDArray[np.float64]
     """E of every target, interpolated or not, (L,)."""
     interpolated: NDArray[np.float64]
     """1.0 for each target that is interpolated, else 0.0, (L,)."""
-    inverse_variance: NDArray[np.float64]
-    """1/σ² of each block, (Q,)."""
-    solved: NDArray[np.float64]
-    """u or v of the column looked at last, (N, Q)."""
-    precision: NDArray[np.float64]
-    """Its q, (Q,)."""
-    linear: NDArray[np.float64]
-    """Its c, (L,)."""
-    gain: NDArray[np.float64]
-    """Its g, (L,)."""
+    constants: NDArray[np.float64]
+    """Sum of -½μ² - log P⁰ of each column over the interpolated targets, (N,)."""
+
+
+@inlined()
+def weight_constant(column, target, marginal):
+    """Return what g has that does not depend on the data."""
+    if marginal.mean.shape[0] == 0:
+        return marginal.log_constants[target, column]
+    mean = marginal.mean[target, column]
+    return marginal.log_constants[target, column] - 0.5 * mean * mean
 
 
 @part()
-def make_factor(columns, targets, blocks):
-    """Return room for the factors of any set."""
-    return Factor(
-        size=np.zeros(1, np.int64),
-        members=np.empty(columns, np.int64),
-        triangle=np.empty((columns, columns, blocks)),
-        fitted=np.empty((columns, targets)),
-        log_evidence=np.empty(targets),
-        interpolated=np.empty(targets),
-        inverse_variance=np.empty(blocks),
-        solved=np.empty((columns, blocks)),
-        precision=np.empty(blocks),
-        linear=np.empty(targets),
-        gain=np.empty(targets),
-    )
-
-
-@part()
-def write_factor(state, variances, marginal, factor):
+def make_factor(state, variances, marginal):
     """Factor a set at the noise variances of the groups, (S,)."""
-    for q in range(factor.inverse_variance.size):
-        factor.inverse_variance[q] = 1.0 / variances[marginal.block_group[q]]
-    for target in range(factor.log_evidence.size):
-        inverse = factor.inverse_variance[marginal.block[target]]
-        square = marginal.squares[target] * inverse
-        factor.log_evidence[target] = 0.5 * (marginal.rows[target] * math.log(inverse) - square)
-    factor.interpolated[:] = interpolated_targets(
-        state, marginal.own_targets, factor.interpolated.size
+    targets, columns = marginal.cross.shape
+    blocks = marginal.block_pattern.size
+    members = np.flatnonzero(state)
+    room = min(columns, 2 * members.size + 8)
+    factor = Factor(
+        size=np.array([members.size]),
+        members=np.empty(columns, np.int64),
+        rows=np.empty((blocks, room, columns)),
+        fitted=np.empty((targets, room)),
+        linear=np.empty((targets, columns)),
+        precision=np.empty((blocks, columns)),
+        log_evidence=np.empty(targets),
+        interpolated=interpolated_targets(state, marginal.own_targets, targets),
+        constants=np.zeros(columns),
     )
-    factor.size[0] = 0
-    for column in range(state.size):
-        if state[column] == 1:
-            look_at_outsider(column, marginal, factor)
-            append_column(column, marginal, factor)
+    factor.members[: members.size] = members
+    for q in range(blocks):
+        write_block(q, variances[marginal.block_group[q]], marginal, factor)
+    for target in range(targets):
+        if factor.interpolated[target] != 0.0:
+            _add_constants(target, 1.0, marginal, factor)
+    return factor
 
 
 @part(fastmath={"contract"})
-def look_at_outsider(column, marginal, factor):
-    """Write u, q, c and g of a column that is not in the factors."""
-    number, blocks = factor.size[0], factor.precision.size
-    solved, precision, triangle = factor.solved, factor.precision, factor.triangle
-    inverse = factor.inverse_variance
-    for q in range(blocks):
-        gram = marginal.grams[column, column, marginal.block_pattern[q]]
-        precision[q] = gram * inverse[q] + 1.0
-    for i in range(number):
-        grams = marginal.grams[factor.members[i], column]
-        for q in range(blocks):
-            solved[i, q] = grams[marginal.block_pattern[q]] * inverse[q]
-        for k in range(i):
-            for q in range(blocks):
-                solved[i, q] -= triangle[i, k, q] * solved[k, q]
-        for q in range(blocks):
-            solved[i, q] *= triangle[i, i, q]
-            precision[q] -= solved[i, q] * solved[i, q]
-    for q in range(blocks):
+def write_block(q, variance, marginal, factor):
+    """Write all that belongs to one block, at a noise variance."""
+    inverse, number = 1.0 / variance, factor.size[0]
+    gram, rows, precision = (
+        marginal.grams[marginal.block_pattern[q]],
+        factor.rows[q],
+        factor.precision[q],
+    )
+    for column in range(precision.size):
+        precision[column] = gram[column, column] * inverse + 1.0
+    log_determinant = 0.0
+    for k in range(number):
+        _write_row(k, inverse, gram, rows, precision, factor.members)
+        log_determinant += math.log(rows[k, factor.members[k]])
+    for target in range(marginal.block_start[q], marginal.block_start[q + 1]):
+        line, fitted = factor.linear[target], factor.fitted[target]
+        for column in range(line.size):
+            line[column] = marginal.cross[target, column] * inverse
+        if marginal.mean.shape[0] > 0:
+            for column in range(line.size):
+                line[column] += marginal.mean[target, column]
+        square = marginal.squares[target] * inverse
+        total = 0.5 * (marginal.rows[target] * math.log(inverse) - square)
+        for k in range(number):
+            member = factor.members[k]
+            fitted[k] = line[member] / rows[k, member]
+            for column in range(line.size):
+                line[column] -= rows[k, column] * fitted[k]
+            total += 0.5 * fitted[k] * fitted[k] + weight_constant(member, target, marginal)
+        factor.log_evidence[target] = total - log_determinant
+
+
+@part(fastmath={"contract"})
+def _write_row(k, inverse, gram, rows, precision, members):
+    """Write row k of U in one block, and bring q up to date."""
+    member, line = members[k], rows[k]
+    root = math.sqrt(precision[member])
+    for column in range(line.size):
+        line[column] = gram[member, column] * inverse
+    for earlier in range(k):
+        share = rows[earlier, member]
+        for column in range(line.size):
+            line[column] -= share * rows[earlier, column]
+    for column in range(line.size):
+        line[column] /= root
         # None is less than that of the prior; what is, is a rounding error.
-        precision[q] = max(precision[q], 1.0)
-    linear = factor.linear
-    for target in range(linear.size):
-        linear[target] = marginal.cross[column, target] * inverse[marginal.block[target]]
-    if marginal.mean.shape[0] > 0:
-        for target in range(linear.size):
-            linear[target] += marginal.mean[column, target]
-    add_products(0, -1.0, marginal, factor)
-    write_gain(column, marginal, factor)
+        precision[column] = max(precision[column] - line[column] * line[column], 1.0)
+    for earlier in range(k):
+        # But for rounding it is zero.
+        line[members[earlier]] = 0.0
+    line[member] = root
+
+
+@part()
+def _add_constants(target, sign, marginal, factor):
+    """Count the constants of a target, or do not count them any more."""
+    for column in range(factor.constants.size):
+        factor.constants[column] += sign * weight_constant(column, target, marginal)
+
+
+@part()
+def _with_room(factor):
+    """Return the factor with room for one column more."""
+    blocks, room, columns = factor.rows.shape
+    if factor.size[0] < room:
+        return factor
+    rows = np.empty((blocks, min(2 * room, columns), columns))
+    fitted = np.empty((factor.fitted.shape[0], rows.shape[1]))
+    rows[:, :room], fitted[:, :room] = factor.rows, factor.fitted
+    return Factor(
+        factor.size,
+        factor.members,
+        rows,
+        fitted,
+        factor.linear,
+        factor.precision,
+        factor.log_evidence,
+        factor.interpolated,
+        factor.constants,
+    )
 
 
 @part(fastmath={"contract"})
-def look_at_member(place, marginal, factor):
-    """Write v, q, c and g of the column at a place of the factors."""
-    number, blocks = factor.size[0], factor.precision.size
-    solved, precision, triangle = factor.solved, factor.precision, factor.triangle
-    for q in range(blocks):
-        solved[place, q] = triangle[place, place, q]
-        precision[q] = solved[place, q] * solved[place, q]
-    for i in range(place + 1, number):
-        for q in range(blocks):
-            solved[i, q] = 0.0
-        for k in range(place, i):
-            for q in range(blocks):
-                solved[i, q] -= triangle[i, k, q] * solved[k, q]
-        for q in range(blocks):
-            solved[i, q] *= triangle[i, i, q]
-            precision[q] += solved[i, q] * solved[i, q]
-    for q in range(blocks):
-        # So far the variance, which is at most that of the prior.
-        precision[q] = max(1.0 / precision[q], 1.0)
-    linear = factor.linear
-    linear[:] = 0.0
-    add_products(place, 1.0, marginal, factor)
-    for target in range(linear.size):
-        linear[target] *= precision[marginal.block[target]]
-    write_gain(factor.members[place], marginal, factor)
+def make_last(column, marginal, factor):
+    """Turn the row of a chosen column into the last one, by rotations."""
+    members, number = factor.members, factor.size[0]
+    place = 0
+    while members[place] != column:
+        place += 1
+    for i in range(place, number - 1):
+        following = members[i + 1]
+        for q in range(factor.rows.shape[0]):
+            upper, lower = factor.rows[q, i], factor.rows[q, i + 1]
+            length = math.sqrt(
+                upper[following] * upper[following] + lower[following] * lower[following]
+            )
+            cosine, sine = upper[following] / length, lower[following] / length
+            for other in range(upper.size):
+                kept = upper[other]
+                upper[other] = cosine * kept + sine * lower[other]
+                lower[other] = cosine * lower[other] - sine * kept
+            lower[following] = 0.0
+            for target in range(marginal.block_start[q], marginal.block_start[q + 1]):
+                fitted = factor.fitted[target]
+                kept = fitted[i]
+                fitted[i] = cosine * kept + sine * fitted[i + 1]
+                fitted[i + 1] = cosine * fitted[i + 1] - sine * kept
+        members[i] = following
+    members[number - 1] = column
 
 
 @part(fastmath={"contract"})
-def add_products(first, sign, marginal, factor):
-    """Add products of the solved column with z, from a place on and with a sign, to c."""
-    linear, solved, fitted = factor.linear, factor.solved, factor.fitted
-    for i in range(first, factor.size[0]):
-        line = fitted[i]
-        if factor.precision.size == 1:
-            share = sign * solved[i, 0]
-            for target in range(linear.size):
-                linear[target] += share * line[target]
-        else:
-            shares = solved[i]
-            for target in range(linear.size):
-                linear[target] += sign * shares[marginal.block[target]] * line[target]
-
-
-@part(fastmath={"contract"})
-def write_gain(column, marginal, factor):
-    """Write g from c and q."""
-    gain, linear = factor.gain, factor.linear
-    constants = marginal.log_constants[column]
-    for q in range(factor.precision.size):
-        precision = factor.precision[q]
-        half, constant = 0.5 / precision, -0.5 * math.log(precision)
-        for target in range(marginal.block_start[q], marginal.block_start[q + 1]):
-            gain[target] = half * linear[target] * linear[target] + constant + constants[target]
-    if marginal.mean.shape[0] > 0:
-        for target in range(gain.size):
-            mean = marginal.mean[column, target]
-            gain[target] -= 0.5 * mean * mean
-
-
-@part(fastmath={"contract"})
-def append_column(column, marginal, factor):
-    """Take in the column that was looked at last."""
-    place, blocks = factor.size[0], factor.precision.size
-    triangle, line = factor.triangle, factor.fitted[place]
-    for i in range(place):
-        for q in range(blocks):
-            triangle[place, i, q] = factor.solved[i, q]
-    for q in range(blocks):
-        triangle[place, place, q] = 1.0 / math.sqrt(factor.precision[q])
-    for target in range(line.size):
-        line[target] = factor.linear[target] * triangle[place, place, marginal.block[target]]
-        factor.log_evidence[target] += factor.gain[target]
+def take_in(column, state, marginal, variances, factor):
+    """Take a column in; return the factor, which may have been given more room."""
+    factor = _with_room(factor)
+    place = factor.size[0]
     factor.members[place] = column
+    for q in range(factor.rows.shape[0]):
+        gram, inverse = (
+            marginal.grams[marginal.block_pattern[q]],
+            1.0 / variances[marginal.block_group[q]],
+        )
+        rows = factor.rows[q]
+        _write_row(place, inverse, gram, rows, factor.precision[q], factor.members)
+        for target in range(marginal.block_start[q], marginal.block_start[q + 1]):
+            line = factor.linear[target]
+            value = line[column] / rows[place, column]
+            for other in range(line.size):
+                line[other] -= rows[place, other] * value
+            factor.fitted[target, place] = value
+            factor.log_evidence[target] += _last_gain(target, place, column, marginal, factor)
     factor.size[0] = place + 1
+    state[column] = 1
+    set_interpolated(factor.interpolated, marginal.own_targets, column, 0.0)
+    for target in marginal.own_targets[column]:
+        _add_constants(target, -1.0, marginal, factor)
+    return factor
 
 
-@part()
-def place_of(column, factor):
-    """Return where a chosen column is in the factors."""
-    for place in range(factor.size[0]):
-        if factor.members[place] == column:
-            return place
-    return -1
+@part(fastmath={"contract"})
+def take_last_out(state, marginal, factor):
+    """Take out the column of the last row."""
+    last = factor.size[0] - 1
+    column = factor.members[last]
+    for q in range(factor.rows.shape[0]):
+        row, precision = factor.rows[q, last], factor.precision[q]
+        precision[column] = 0.0
+        for other in range(row.size):
+            precision[other] += row[other] * row[other]
+        for target in range(marginal.block_start[q], marginal.block_start[q + 1]):
+            line, value = factor.linear[target], factor.fitted[target, last]
+            factor.log_evidence[target] -= _last_gain(target, last, column, marginal, factor)
+            line[column] = 0.0
+            for other in range(line.size):
+                line[other] += row[other] * value
+    factor.size[0] = last
+    state[column] = 0
+    set_interpolated(factor.interpolated, marginal.own_targets, column, 1.0)
+    for target in marginal.own_targets[column]:
+        _add_constants(target, 1.0, marginal, factor)
 
 
-@part()
-def remove_column(column, marginal, factor):
-    """Take a column out: what was taken in before it stays, the rest is taken in again."""
-    place, number = place_of(column, factor), factor.size[0]
-    later = factor.members[place + 1 : number].copy()
-    # Evidences follow one by one, from the last column to this one.
-    for last in range(number - 1, place - 1, -1):
-        look_at_member(last, marginal, factor)
-        for target in range(factor.gain.size):
-            factor.log_evidence[target] -= factor.gain[target]
-        factor.size[0] = last
-    for other in later:
-        look_at_outsider(other, marginal, factor)
-        append_column(other, marginal, factor)
+@inlined()
+def _last_gain(target, place, column, marginal, factor):
+    """Return g of the column of a row, the last one, for one target."""
+    value = factor.fitted[target, place]
+    half_log = math.log(abs(factor.rows[marginal.block[target], place, column]))
+    return 0.5 * value * value - half_log + weight_constant(column, target, marginal)
+
+
+@inlined()
+def log_evidence_of(target, dropping, marginal, factor):
+    """Return E of a target, without the column of the last row if that is dropped."""
+    found = factor.log_evidence[target]
+    if dropping:
+        last = factor.size[0] - 1
+        found -= _last_gain(target, last, factor.members[last], marginal, factor)
+    return found
+
+
+@inlined()
+def linear_and_precision(column, target, dropping, marginal, factor):
+    """Return c and q of a column for one target."""
+    q, last = marginal.block[target], factor.size[0] - 1
+    value, precision = factor.linear[target, column], factor.precision[q, column]
+    if dropping:
+        row = factor.rows[q, last, column]
+        if column == factor.members[last]:
+            value, precision = 0.0, 0.0
+        value += row * factor.fitted[target, last]
+        precision += row * row
+    return value, precision
+
+
+@part(fastmath={"contract"})
+def _add_squares(line, row, value, squares):
+    """Add the squares of c with the last row dropped; apart, so that it is done many at a time."""
+    for column in range(squares.size):
+        total = line[column] + row[column] * value
+        squares[column] += total * total
+
+
+@part(fastmath={"contract"})
+def score_columns(dropping, marginal, factor, scores):
+    """Write log p(A | column in) - log p(A | column out) of every column that is out.
+
+    With `dropping` the column of the last row counts as out, and is scored too. What is written for
+    columns that are in means nothing.
+    """
+    columns, last = scores.size, factor.size[0] - 1
+    dropped = factor.members[last] if dropping else -1
+    squares, precision = np.empty(columns), np.empty(columns)
+    product, row = np.ones(columns), np.zeros(columns)
+    waiting = 0
+    for column in range(columns):
+        scores[column] = marginal.own_log_densities[column] + factor.constants[column]
+    for q in range(factor.rows.shape[0]):
+        precision[:] = factor.precision[q]
+        if dropping:
+            row[:] = factor.rows[q, last]
+            precision[dropped] = 0.0
+            for column in range(columns):
+                precision[column] += row[column] * row[column]
+        squares[:] = 0.0
+        number = 0.0
+        for target in range(marginal.block_start[q], marginal.block_start[q + 1]):
+            if factor.interpolated[target] == 0.0:
+                continue
+            number += 1.0
+            line = factor.linear[target]
+            value = factor.fitted[target, last] if dropping else 0.0
+            _add_squares(line, row, value, squares)
+        if number == 0.0:
+            continue
+        for column in range(columns):
+            scores[column] += 0.5 * squares[column] / precision[column]
+        if number > 1.0:
+            for column in range(columns):
+                scores[column] -= 0.5 * number * math.log(precision[column])
+            continue
+        waiting += 1
+        for column in range(columns):
+            product[column] *= precision[column]
+        if waiting == FACTORS:
+            waiting = 0
+            for column in range(columns):
+                scores[column] -= 0.5 * math.log(product[column])
+                product[column] = 1.0
+    if waiting > 0:
+        for column in range(columns):
+            scores[column] -= 0.5 * math.log(product[column])
+    for d in range(marginal.own_targets.shape[1]):
+        if dropping:
+            _add_gains(marginal.own_targets[dropped, d], marginal, factor, scores)
+        _subtract_own(d, dropping, marginal, factor, scores)
+
+
+@part(fastmath={"contract"})
+def _add_gains(target, marginal, factor, scores):
+    """Add g of every column but the last for one target, with the last column dropped."""
+    last, q = factor.size[0] - 1, marginal.block[target]
+    linear, precision, row = factor.linear[target], factor.precision[q], factor.rows[q, last]
+    value = factor.fitted[target, last]
+    kept = scores[factor.members[last]]
+    for column in range(scores.size):
+        total = linear[column] + row[column] * value
+        inverse = 1.0 / (precision[column] + row[column] * row[column])
+        scores[column] += 0.5 * (total * total * inverse + math.log(inverse))
+        scores[column] += weight_constant(column, target, marginal)
+    scores[factor.members[last]] = kept
+
+
+@part(fastmath={"contract"})
+def _subtract_own(d, dropping, marginal, factor, scores):
+    """Subtract what the own target of each column adds while the column is out."""
+    last, linear, precision = factor.size[0] - 1, factor.linear, factor.precision
+    block, own_targets = marginal.block, marginal.own_targets
+    dropped = factor.members[last] if dropping else -1
+    half_logs = np.zeros(factor.rows.shape[0])
+    if dropping:
+        for q in range(half_logs.size):
+            half_logs[q] = math.log(abs(factor.rows[q, last, dropped]))
+    for column in range(scores.size):
+        target = own_targets[column, d]
+        q = block[target]
+        scores[column] -= factor.log_evidence[target]
+        row, value = 0.0, 0.0
+        if dropping:
+            row, value = factor.rows[q, last, column], factor.fitted[target, last]
+            scores[column] += 0.5 * value * value - half_logs[q]
+            scores[column] += weight_constant(dropped, target, marginal)
+        if factor.interpolated[target] != 0.0:
+            # It is interpolated only while the column is out.
+            total = linear[target, column] + row * value
+            inverse = 1.0 / (precision[q, column] + row * row)
+            scores[column] -= 0.5 * (total * total * inverse + math.log(inverse))
+            scores[column] -= weight_constant(column, target, marginal)
 
 
 @part(fastmath={"reassoc", "contract"})
-def log_odds_from_data(state, column, marginal, factor):
-    """Return log p(A | column in) - log p(A | column out), all other columns as they are."""
-    is_in = state[column] == 1
-    if is_in:
-        look_at_member(place_of(column, factor), marginal, factor)
-    else:
-        look_at_outsider(column, marginal, factor)
-    total = marginal.own_log_densities[column]
-    for target in range(factor.gain.size):
-        total += factor.interpolated[target] * factor.gain[target]
+def score_last(marginal, factor):
+    """Return log p(A | in) - log p(A | out) of the column of the last row."""
+    last = factor.size[0] - 1
+    column = factor.members[last]
+    total = marginal.own_log_densities[column] + factor.constants[column]
+    for q in range(factor.rows.shape[0]):
+        number = 0.0
+        for target in range(marginal.block_start[q], marginal.block_start[q + 1]):
+            value = factor.fitted[target, last]
+            total += 0.5 * factor.interpolated[target] * value * value
+            number += factor.interpolated[target]
+        total -= number * math.log(abs(factor.rows[q, last, column]))
     for target in marginal.own_targets[column]:
-        # It is interpolated only while the column is out.
-        total -= factor.log_evidence[target]
-        if is_in:
-            total += factor.gain[target]
-        else:
-            total -= factor.gain[target]
-    return total
-
-
-@part()
-def change_column(state, column, marginal, factor):
-    """Take a column in or out of the state, with all that follows."""
-    if state[column] == 1:
-        remove_column(column, marginal, factor)
-    else:
-        look_at_outsider(column, marginal, factor)
-        append_column(column, marginal, factor)
-    state[column] = 1 - state[column]
-    set_interpolated(factor.interpolated, marginal.own_targets, column, 1.0 - state[column])
-
-
-@part()
-def log_likelihood_of(state, marginal, factor):
-    """Return log p(A | J) at the given noise variances, but for -½ log 2π an entry."""
-    total = 0.0
-    for target in range(factor.gain.size):
-        total += factor.interpolated[target] * factor.log_evidence[target]
-    for column in range(state.size):
-        if state[column] == 1:
-            total += marginal.own_log_densities[column]
+        total -= log_evidence_of(target, True, marginal, factor)
     return total
