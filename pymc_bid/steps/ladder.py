@@ -2,6 +2,7 @@
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import erfinv
 
 from pymc_bid.kernels.ladder.given_noise import advance_given_noise, log_mass_at, move_beside
 from pymc_bid.kernels.ladder.integrated_noise import (
@@ -12,7 +13,6 @@ from pymc_bid.kernels.ladder.integrated_noise import (
 from pymc_bid.kernels.ladder.replicas import Reference, Replicas, Turn
 from pymc_bid.kernels.types import Box, Marginal
 from pymc_bid.steps.settings import (
-    FEW_COLUMNS,
     FEWEST_RUNGS,
     FEWEST_SLOPES,
     FIRST_SIZE,
@@ -230,7 +230,9 @@ class Ladder:
         if not self.knows_bounds and len(self._slopes) >= FEWEST_SLOPES:
             self.bias = float(np.median(self._slopes))
         self._slopes = []
-        barrier = np.append(0.0, np.cumsum(rates + 1e-6))
+        # A rejection rate says less and less of a barrier that is hardly ever crossed.
+        parts = 2 / np.sqrt(np.pi) * erfinv(np.minimum(rates, 0.999))
+        barrier = np.append(0.0, np.cumsum(parts + 1e-6))
         number = int(np.clip(np.ceil(2 * barrier[-1]) + 1, FEWEST_RUNGS, MOST_RUNGS))
         # Linear in log β: what is tempered away falls with a power of β.
         offset = 0.5 * places[-2]

@@ -95,7 +95,7 @@ def exact_inclusion(model, size, k):
     joint = find_decompositions(model)[0].joint
     point, builder = model.initial_point(), MarginalBuilder(joint, True)
     log_odds = joint.log_prior_odds(point)
-    marginal = builder.build(point, log_odds, joint.proposal_prior(point))
+    marginal, _ = builder.build(point, log_odds, joint.proposal_prior(point))
     states = np.array([s for s in product((0, 1), repeat=size) if k is None or sum(s) == k])
     logs = np.array([log_evidence(state, marginal) for state in states]) + states @ log_odds
     return np.exp(logs - logsumexp(logs)) @ states
