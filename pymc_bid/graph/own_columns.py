@@ -1,6 +1,5 @@
 """Values of the chosen columns' own density at a sampler's point."""
 
-from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -9,6 +8,7 @@ from pymc.model import Model
 from scipy.special import gammaln
 
 from pymc_bid.graph.own_density import OwnDensity
+from pymc_bid.graph.structure import parameters_of
 from pymc_bid.graph.values import LARGEST_VARIANCE, SMALLEST_VARIANCE, Entry, Point, Quantities
 
 
@@ -26,12 +26,8 @@ class OwnColumns(NamedTuple):
         return self.targets.shape[1] > 0
 
     @classmethod
-    @cache
     def none(cls, size: int) -> "OwnColumns":
-        """Columns that are no targets, or that are interpolated like all others.
-
-        Not to be written to: every caller gets the same arrays.
-        """
+        """Columns that are no targets, or that are interpolated like all others."""
         return cls(np.empty((size, 0), dtype=np.int64), np.zeros(size))
 
 
@@ -42,21 +38,18 @@ class OwnDensityValues:
     ----------
     variance : Entry or None
         Entry of ω² in a sampler's point, if it can be integrated out.
+    quantities : Quantities
+        What the densities depend on beside the data: the prior of ω², or else ω.
     """
 
     def __init__(self, own: OwnDensity, model: Model):
-        self.variance = None if own.variance is None else Entry(own.variance, model)
         self._mean = Quantities([own.mean], model)
-        self._scale = Quantities([own.scale], model)
-        if own.variance is not None:
-            parameters = own.variance.owner.op.dist_params(own.variance.owner)
-            self._variance_prior = Quantities(parameters, model)
+        if own.variance is None:
+            self.variance, self.quantities = None, Quantities([own.scale], model)
+        else:
+            self.variance = Entry(own.variance, model)
+            self.quantities = Quantities(parameters_of(own.variance), model)
         self._columns: OwnColumns | None = None
-
-    @property
-    def quantities(self) -> Quantities:
-        """Return what the densities depend on beside the data."""
-        return self._scale if self.variance is None else self._variance_prior
 
     def read_target(
         self,
@@ -64,16 +57,10 @@ class OwnDensityValues:
         row_weights: NDArray[np.float64] | None,
         rows: NDArray[np.float64],
     ) -> None:
-        """Take in a matrix, or its factor, of which nothing but N sums of squares is kept.
+        """Take in a matrix (M, N), or its factor, of which only N sums of squares are kept.
 
-        Parameters
-        ----------
-        target : array (M, N)
-        row_weights : array (M, N) or None
-            Those of the entries in the regression, see `pymc_bid.regression`; here they only tell
-            which ones are missing.
-        rows : array (N,)
-            Number of entries of each column that are not missing.
+        Row weights are those of the regression, see `pymc_bid.regression`; here they only tell
+        which entries are missing. `rows` is the number of those of each column that are not.
         """
         self._rows = rows
         squares = (target - self._mean({})[0]) ** 2
@@ -92,7 +79,7 @@ class OwnDensityValues:
             return self._columns
         rows, squares = self._rows, self._squares
         if self.variance is not None:
-            shape, scale = self._prior(point)
+            shape, scale = self.quantities.as_floats(point)
             log_densities = (
                 gammaln(shape + rows / 2)
                 - gammaln(shape)
@@ -100,16 +87,12 @@ class OwnDensityValues:
                 - (shape + rows / 2) * np.log(scale + squares / 2)
             )
         else:
-            variance = np.ravel(np.asarray(self._scale(point)[0], dtype=np.float64)) ** 2
+            variance = np.ravel(self.quantities.as_floats(point)[0]) ** 2
             log_densities = -0.5 * (rows * np.log(variance) + squares / variance)
         columns = OwnColumns(np.arange(len(squares))[:, None], log_densities - self._units)
         if self.quantities.fixed:
             self._columns = columns
         return columns
-
-    def _prior(self, point: Point) -> list[NDArray[np.float64]]:
-        # Small integers would make the logarithms ones of half precision.
-        return [np.asarray(value, dtype=np.float64) for value in self._variance_prior(point)]
 
     def draw_variance(
         self, rng: np.random.Generator, state: NDArray[np.int64], point: Point
@@ -118,10 +101,10 @@ class OwnDensityValues:
 
         ω_j² | r_j = 1 ~ InverseGamma(α_ω + M/2, β_ω + |a_j - m_j|²/2)
         """
-        shape, scale = self._prior(point)
+        shape, scale = self.quantities.as_floats(point)
         chosen = np.asarray(state) == 1
         drawn = (scale + chosen * self._squares / 2) / rng.standard_gamma(
             shape + chosen * self._rows / 2
         )
         # A variance of zero or infinity has no likelihood.
-        return np.minimum(np.maximum(drawn, SMALLEST_VARIANCE), LARGEST_VARIANCE)
+        return np.clip(drawn, SMALLEST_VARIANCE, LARGEST_VARIANCE)

@@ -81,6 +81,10 @@ class Quantities:
             return self._values
         return self._function(*[point[name] for name in self._names])
 
+    def as_floats(self, point: Point) -> list[NDArray[np.float64]]:
+        """Return the values at `point` in double precision, which that of small integers is not."""
+        return [np.asarray(value, dtype=np.float64) for value in self(point)]
+
 
 class Entry:
     """One random variable's entry in a sampler's point, with the model's transform undone."""
