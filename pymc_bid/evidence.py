@@ -5,9 +5,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from pymc.model import Model
-from scipy.special import gammaln
+from scipy.special import gammaln, logsumexp
 
 from pymc_bid.graph.decomposition import Decomposition, find_decompositions
+from pymc_bid.graph.joint import Joint
+from pymc_bid.inputs import read_whole_number
 from pymc_bid.steps.exchange import ChainState, Conditional, Given
 from pymc_bid.steps.marginal import MarginalBuilder
 
@@ -64,13 +66,12 @@ def log_evidence(
     >>> bool(evidence.standard_error < 0.1)
     True
     """
-    if isinstance(draws, bool) or int(draws) != draws or draws < 2:
-        raise ValueError(f"draws must be a whole number, 2 or more, got {draws!r}.")
+    draws = read_whole_number(draws, "draws", least=2)
     decomposition = _decomposition_in(model, state)
     joint = decomposition.joint
     point = model.initial_point()
     free = all(part.noise.variance is not None for part in joint.parts)
-    _require_fixed_priors(decomposition, free)
+    _require_fixed_priors(joint, free)
     chosen = _state_of(decomposition, columns, model)
     rng = np.random.default_rng(random_seed)
     builder = MarginalBuilder(joint, free)
@@ -79,23 +80,19 @@ def log_evidence(
     marginal = builder.build(point, np.zeros(chosen.size), given.prior)
     chain = conditional.chain()
     prior = conditional.log_prior(chosen)
-    logs = np.empty(int(draws))
+    logs = np.zeros(draws)
     for draw in range(logs.size):
         proposed = ChainState(chosen, chain.weights.copy(), np.empty(chain.log_variances.size))
         if free:
             logs[draw] = -conditional.noise_proposal(rng, True, proposed, marginal)[0]
-        else:
-            logs[draw] = 0.0
         logs[draw] += conditional.log_density(rng, True, proposed) - prior
     constant = -0.5 * np.log(2 * np.pi) * joint.products().rows.sum()
     if free:
         shape, scale = builder.noise_prior(point)
         constant += (shape * np.log(scale) - gammaln(shape)).sum()
-    highest = logs.max()
-    weights = np.exp(logs - highest)
-    mean = weights.mean()
-    error = weights.std(ddof=1) / mean / np.sqrt(logs.size)
-    return LogEvidence(float(highest + np.log(mean) + constant), float(error))
+    log_mean = logsumexp(logs) - np.log(draws)
+    error = np.exp(logs - log_mean).std(ddof=1) / np.sqrt(draws)
+    return LogEvidence(float(log_mean + constant), float(error))
 
 
 def _decomposition_in(model: Model, state: str | None) -> Decomposition:
@@ -114,9 +111,9 @@ def _decomposition_in(model: Model, state: str | None) -> Decomposition:
     return found[name]
 
 
-def _require_fixed_priors(decomposition: Decomposition, free: bool) -> None:
+def _require_fixed_priors(joint: Joint, free: bool) -> None:
     """Raise TypeError where the evidence would be one given other variables."""
-    for part in decomposition.joint.parts:
+    for part in joint.parts:
         if not part.priors_are_fixed or (not free and not part.noise.is_fixed):
             raise TypeError(
                 f"The priors of {part.roles.likelihood.name} depend on other variables of the "
@@ -126,11 +123,9 @@ def _require_fixed_priors(decomposition: Decomposition, free: bool) -> None:
 
 def _state_of(decomposition: Decomposition, columns, model: Model) -> np.ndarray:
     size = decomposition.regression().shape[0]
-    state = np.zeros(size, dtype=np.int64)
     dims = model.named_vars_to_dims.get(decomposition.roles.state.name)
     labels = list(model.coords[dims[0]]) if dims else list(range(size))
     for column in columns:
         if column not in labels:
             raise ValueError(f"columns has {column!r}, which is no column of the pool.")
-        state[labels.index(column)] = 1
-    return state
+    return np.array([label in columns for label in labels], dtype=np.int64)

@@ -103,6 +103,11 @@ def _fill(values, observed, missing: str, name: str, columns) -> None:
     values[~observed] = np.broadcast_to(filling, values.shape)[~observed]
 
 
+def labels_or_numbers(labels: NDArray | None, length: int) -> NDArray:
+    """Return the labels if there are any, else the numbers from 0."""
+    return np.arange(length) if labels is None else labels
+
+
 def read_count(k: Any, size: int) -> int | None:
     """Return the number of columns to choose, None if it is left to the data."""
     if k is None:
@@ -112,6 +117,15 @@ def read_count(k: Any, size: int) -> int | None:
     if not 0 <= k <= size:
         raise ValueError(f"k must be between 0 and the {size} columns to choose from, got {k}.")
     return int(k)
+
+
+def read_whole_number(value: Any, name: str, least: int = 1) -> int:
+    """Return `value`, a whole number that is not below `least`."""
+    if isinstance(value, bool) or int(value) != value or value < least:
+        kinds = {0: "0 or a positive integer", 1: "a positive integer"}
+        kind = kinds.get(least, f"a whole number, {least} or more")
+        raise ValueError(f"{name} must be {kind}, got {value!r}.")
+    return int(value)
 
 
 def read_bounds(bounds: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -133,37 +147,21 @@ def read_bounds(bounds: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     return lower, upper
 
 
-def read_positive(value: Any, name: str) -> Any:
-    """Return `value`, a positive number or array of them."""
-    array = _read_number(value, name)
-    if not ((array > 0) & np.isfinite(array)).all():
-        raise ValueError(f"{name} must be positive and finite, got {value!r}.")
-    return array
-
-
-def read_real(value: Any, name: str) -> Any:
-    """Return `value`, a finite number or array of them."""
-    array = _read_number(value, name)
-    if not np.isfinite(array).all():
-        raise ValueError(f"{name} must be finite, got {value!r}.")
-    return array
-
-
-def read_probability(value: Any, name: str) -> Any:
-    """Return `value`, a probability or a vector of them."""
-    array = _read_number(value, name)
-    if not ((array >= 0) & (array <= 1)).all():
-        raise ValueError(f"{name} must be between 0 and 1, got {value!r}.")
-    return array
-
-
-def _read_number(value: Any, name: str) -> NDArray[np.float64]:
+def read_numbers(value: Any, name: str, kind: str) -> NDArray[np.float64]:
+    """Return `value`, a number or array of a kind: finite, positive, or between 0 and 1."""
     try:
-        return np.asarray(value, dtype=np.float64)
+        numbers = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise TypeError(
             f"{name} must be a number or an array of numbers, got {value!r}."
         ) from error
+    least, most = {"finite": (-np.inf, np.inf), "positive": (0.0, np.inf)}.get(kind, (0.0, 1.0))
+    inside = (least <= numbers) & (numbers <= most) & np.isfinite(numbers)
+    if kind == "positive":
+        inside &= numbers > 0
+    if not inside.all():
+        raise ValueError(f"{name} must be {kind}, got {value!r}.")
+    return numbers
 
 
 def _flat(index: pd.Index) -> NDArray:

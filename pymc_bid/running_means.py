@@ -2,15 +2,14 @@
 
 from typing import Any
 
-import arviz as az
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 from pymc.model import Model, modelcontext
 
-from pymc_bid.graph.decomposition import find_decompositions
-from pymc_bid.inputs import read_matrix
-from pymc_bid.results.draws import read_group, read_posterior
+from pymc_bid.graph.decomposition import only_decomposition
+from pymc_bid.inputs import read_matrix, read_whole_number
+from pymc_bid.results.posterior import read_group, read_posterior, with_groups
 
 
 class RunningMeans:
@@ -44,18 +43,11 @@ class RunningMeans:
     """
 
     def __init__(self, model: Model | None = None, *, every: int | None = None):
-        if every is not None and (isinstance(every, bool) or int(every) != every or every < 1):
-            raise ValueError(f"every must be a positive integer or None, got {every!r}.")
+        self.every = None if every is None else read_whole_number(every, "every")
         model = modelcontext(model)
-        found = find_decompositions(model)
-        if len(found) != 1:
-            raise TypeError(
-                f"model has {len(found)} decompositions; running means are kept of exactly one."
-            )
-        (self._decomposition,) = found
+        self._decomposition = only_decomposition(model, "running means are kept of")
         roles = self._decomposition.roles
         left_out = (roles.weights, roles.hyperparameters)
-        self.every = every
         self.var_names = [v.name for v in model.unobserved_RVs if v not in left_out]
         dims = model.named_vars_to_dims.get(roles.weights.name) or ("basis", "column")
         self._dims = tuple(dims)
@@ -104,7 +96,6 @@ class RunningMeans:
     @property
     def inclusion(self) -> xr.DataArray:
         """Share of the draws in which each column is chosen."""
-        self._require_draws()
         return self._labelled(self._inclusion, self._dims[:1])
 
     @property
@@ -113,7 +104,6 @@ class RunningMeans:
 
         In each draw the weights of a chosen column of A are those of the identity.
         """
-        self._require_draws()
         return self._labelled(self._mean, self._dims)
 
     @property
@@ -159,21 +149,16 @@ class RunningMeans:
         few = posterior.isel(every)
         length = few.sizes["draw"]
         weights = np.stack([np.stack(self._kept[chain][:length]) for chain in chains])
-        name = self._decomposition.roles.weights.name
-        kept = {name: (("chain", "draw", *self._dims), weights)}
+        kept = {self._decomposition.roles.weights.name: (("chain", "draw", *self._dims), weights)}
         groups = {"posterior": few.assign(kept).assign_coords(self._coords)}
-        statistics = read_group(idata, "sample_stats")
-        if statistics is not None:
-            groups["sample_stats"] = statistics.isel(every)
-        for group in ("observed_data", "constant_data"):
-            values = read_group(idata, group)
-            if values is not None:
-                groups[group] = values
-        if isinstance(idata, xr.DataTree):
-            return xr.DataTree.from_dict(groups)
-        return az.InferenceData(**groups)
+        for name in ("sample_stats", "observed_data", "constant_data"):
+            values = read_group(idata, name)
+            if values:
+                groups[name] = values.isel(every) if name == "sample_stats" else values
+        return with_groups(idata, groups)
 
     def _labelled(self, values, dims) -> xr.DataArray:
+        self._require_draws()
         coords = {dim: self._coords[dim] for dim in dims if dim in self._coords}
         return xr.DataArray(values, dims=dims, coords=coords)
 

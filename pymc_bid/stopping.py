@@ -5,7 +5,8 @@ import warnings
 
 import numpy as np
 
-from pymc_bid.results.convergence import effective_size, r_hat
+from pymc_bid.inputs import read_whole_number
+from pymc_bid.results.diagnostics import effective_size, r_hat
 
 WATCHED = ("bid_mse", "bid_K")
 
@@ -59,13 +60,10 @@ class StopWhenStationary:
     def __init__(
         self, *, every: int = 100, minimum: int = 200, r_hat: float = 1.01, ess: float = 400
     ):
-        for name, value in (("every", every), ("minimum", minimum)):
-            if isinstance(value, bool) or int(value) != value or value < 1:
-                raise ValueError(f"{name} must be a positive integer, got {value!r}.")
         if not r_hat > 1:
             raise ValueError(f"r_hat must be above 1, got {r_hat!r}.")
-        self.every = int(every)
-        self.minimum = max(int(minimum), 8)
+        self.every = read_whole_number(every, "every")
+        self.minimum = max(read_whole_number(minimum, "minimum"), 8)
         self.r_hat = float(r_hat)
         self.ess = float(ess)
         self._others = _children()

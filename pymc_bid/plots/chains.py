@@ -8,7 +8,7 @@ import pandas as pd
 from pymc_bid.plots.layout import make_axes
 from pymc_bid.results.autocorrelation import autocorrelation
 from pymc_bid.results.decomposition import InterpolativeDecomposition
-from pymc_bid.results.draws import read_error, read_posterior, read_state
+from pymc_bid.results.posterior import read_error, read_posterior, read_state
 
 
 def plot_size(

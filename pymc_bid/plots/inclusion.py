@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 
 from pymc_bid.plots.layout import label_columns, make_axes
-from pymc_bid.results.convergence import state_numbers
 from pymc_bid.results.decomposition import InterpolativeDecomposition
-from pymc_bid.results.draws import read_state
+from pymc_bid.results.diagnostics import state_numbers
+from pymc_bid.results.posterior import read_state
 
 WORTH_A_NAME = 0.05
 """Probability from which a column is named where there is no room to name all."""

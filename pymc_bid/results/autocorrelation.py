@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pymc_bid.results.draws import read_posterior, read_variable
+from pymc_bid.results.posterior import read_posterior, read_variable
 
 try:
     from arviz import autocorr

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pymc.model import Model
 
-from pymc_bid.graph.decomposition import find_decompositions
+from pymc_bid.graph.decomposition import only_decomposition
 from pymc_bid.steps import NoiseStep, WeightStep
 
 BURN_IN = 200
@@ -16,25 +16,15 @@ def draw_weights_given(
     """Draw (Y[J, :], σ²) from their posterior given the chosen columns J.
 
     The model's own steps for weights and noise, with the state vector held at J: exact, and with
-    whatever priors and bounds the model has.
-
-    Returns
-    -------
-    weights : array (draws, K, L)
-    noise : array (draws, 1), or (draws, L) if columns have their own
+    whatever priors and bounds the model has. Arrays (draws, K, L) and (draws, 1), or (draws, L) if
+    columns have noise of their own.
 
     Raises
     ------
     TypeError
         If the model has other free variables, which would have to be drawn as well.
     """
-    found = find_decompositions(model)
-    if len(found) != 1:
-        raise TypeError(
-            f"model has {len(found)} decompositions with known block updates; weights given the "
-            "columns can be drawn if there is exactly one. docs/models.md says which graphs are."
-        )
-    (decomposition,) = found
+    decomposition = only_decomposition(model, "weights given the columns can be drawn of")
     roles = decomposition.roles
     # Inclusion probabilities and the chosen columns' own variances say nothing about the weights.
     others = [v.name for v in model.free_RVs if v not in roles.variables]

@@ -36,9 +36,7 @@ def count_sets(states: NDArray[np.bool_], groups: Sequence[NDArray[np.int64]] = 
     )
     member = member.ravel()
     order = np.lexsort((first, _mean_distance(pattern)[first].round(9), -visits))
-    place = np.empty_like(order)
-    place[order] = np.arange(order.size)
-    member = place[member]
+    member = np.argsort(order)[member]
     return VisitedSets(
         flat[_typical_draws(flat, member)], visits[order], member.reshape(states.shape[:2])
     )
@@ -83,15 +81,7 @@ def choose_columns(
 ) -> tuple[NDArray[np.int64], str]:
     """Return the chosen columns J, ascending, and in words how they were chosen.
 
-    Parameters
-    ----------
-    choose : str or sequence
-        A rule, or the user's own columns.
-    sets : VisitedSets
-    inclusion : array (basis,)
-    error : array (set,)
-        Mean error of each set's draws.
-    labels : array (basis,)
+    By a rule, given the mean error of each set's draws, or the user's own columns.
     """
     if not isinstance(choose, str):
         return _own_columns(choose, labels), "given"
