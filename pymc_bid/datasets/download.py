@@ -11,15 +11,8 @@ SECONDS = 30
 def download(file: RemoteFile, folder: Path | None = None, progress: bool = True) -> Path:
     """Return the path of a file, downloaded unless it is in the cache already.
 
-    The file appears in the cache when it is complete and has the right hash, not before.
-
-    Parameters
-    ----------
-    file : RemoteFile
-    folder : pathlib.Path, optional
-        The cache; by default the user's, as pooch finds it.
-    progress : bool
-        Whether to show a progress bar.
+    The file appears in the cache, by default the user's, when it is complete and has the right
+    hash, not before.
 
     Raises
     ------
