@@ -5,17 +5,19 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from pymc_bid.command_line.problems import Problem
+from pymc_bid.command_line.reading import text_columns
 
 
 class Prepared(NamedTuple):
     """A matrix to be decomposed, and how to get back to the numbers in the file."""
 
     A: pd.DataFrame
-    centre: pd.Series
+    centre: NDArray[np.float64]
     """What was subtracted from each column."""
-    scale: pd.Series
+    scale: NDArray[np.float64]
     """By what it was divided after that."""
 
 
@@ -47,11 +49,7 @@ def check_numbers(table: pd.DataFrame, path: Path, drop: list[str]) -> pd.DataFr
         raise Problem(f"{path}: two columns are called {repeated[0]}; give them different names.")
     # Columns without any entry have no type of their own.
     bare = table.columns[table.isna().all()]
-    text = [
-        name
-        for name in table.columns.difference(bare, sort=False)
-        if not pd.api.types.is_numeric_dtype(table[name])
-    ]
+    text = text_columns(table.drop(columns=bare))
     if text:
         raise Problem(_about_text(table, path, text))
     rows, columns = table.shape
@@ -73,20 +71,14 @@ def check_numbers(table: pd.DataFrame, path: Path, drop: list[str]) -> pd.DataFr
 
 def standardise(table: pd.DataFrame, scale: str) -> Prepared:
     """Centre and scale each column, the matrix as a whole, or nothing."""
-    values = table.to_numpy()
-    if scale == "columns":
-        centre, spread = np.nanmean(values, axis=0), np.nanstd(values, axis=0)
-    elif scale == "matrix":
-        centre, spread = (np.full(table.shape[1], f(values)) for f in (np.nanmean, np.nanstd))
-    else:
-        centre, spread = np.zeros(table.shape[1]), np.ones(table.shape[1])
+    values, columns = table.to_numpy(), table.shape[1]
+    centre, spread = np.zeros(columns), np.ones(columns)
+    if scale != "none":
+        axis = 0 if scale == "columns" else None
+        centre, spread = (np.full(columns, f(values, axis)) for f in (np.nanmean, np.nanstd))
     # A constant column has nothing to be divided by.
     spread = np.where(spread > 0, spread, 1.0)
-    return Prepared(
-        table.sub(centre).div(spread),
-        pd.Series(centre, index=table.columns),
-        pd.Series(spread, index=table.columns),
-    )
+    return Prepared((table - centre) / spread, centre, spread)
 
 
 def _about_text(table: pd.DataFrame, path: Path, text: list[str]) -> str:

@@ -32,16 +32,9 @@ def label_columns(
 ) -> None:
     """Write the labels of columns 0, 1, … along an axis, as many as there is room for.
 
-    Parameters
-    ----------
-    axes : matplotlib.axes.Axes
-        With its limits set, and laid out (`figure.draw_without_rendering()`), so that it has the
-        size that it will be shown in.
-    labels : array of labels
-    first : array of positions, optional
-        Labels to be shown before any others, in this order. Where not all labels fit, no others are
-        shown if these are given; else labels at equal distances.
-    axis : {"x", "y"}
+    The axes need their limits, and to be laid out (`figure.draw_without_rendering()`), so that they
+    have the size that they will be shown in. Where not all labels fit, those at the positions
+    `first` are shown, in this order as far as they do; without any, labels at equal distances.
     """
     number = len(labels)
     extent = axes.get_window_extent()
