@@ -237,13 +237,7 @@ def find_decompositions(model: Model) -> list[Decomposition]:
 
 
 def only_decomposition(model: Model, purpose: str) -> Decomposition:
-    """Return the one decomposition in a model; `purpose` says what there must be exactly one for.
-
-    Raises
-    ------
-    TypeError
-        If there are none, or several.
-    """
+    """Return the one decomposition in a model; `purpose` is what there must be exactly one for."""
     found = find_decompositions(model)
     if len(found) != 1:
         raise TypeError(

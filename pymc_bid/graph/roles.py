@@ -16,7 +16,7 @@ from pymc_bid.distributions.state_vector import SubsetRV
 from pymc_bid.graph.entries import ObservedEntries, indexed_matrix
 from pymc_bid.graph.inclusion import read_inclusion
 from pymc_bid.graph.noise import check_scale, read_noise
-from pymc_bid.graph.own_density import OwnDensity, split_likelihood
+from pymc_bid.graph.own_columns import OwnDensity, split_likelihood
 from pymc_bid.graph.structure import (
     as_function,
     children,

@@ -54,11 +54,6 @@ def check_convergence(idata: Any, *, state: str = "r", noise: str = "sigma2") ->
     state, noise : str
         Names of the state vector and of the noise variance.
 
-    Returns
-    -------
-    Convergence
-        With `converged`, `reasons` and a `table`; its repr is the verdict.
-
     Examples
     --------
     >>> verdict = bid.check_convergence(idata)

@@ -76,10 +76,6 @@ def decompose(
     random_seed : int, optional
         For weights drawn given J.
 
-    Returns
-    -------
-    InterpolativeDecomposition
-
     Warns
     -----
     UserWarning
