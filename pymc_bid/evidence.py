@@ -54,11 +54,6 @@ def log_evidence(
     state : str, optional
         Name of the state vector, if there are several in the model.
 
-    Returns
-    -------
-    LogEvidence
-        `value` and `standard_error`.
-
     Examples
     --------
     >>> model = bid.gbt(A, identity=True)

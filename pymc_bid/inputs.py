@@ -3,11 +3,9 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
-import xarray as xr
 from numpy.typing import NDArray
 
-from pymc_bid.compression import CompressedMatrix
+from pymc_bid.compression import CompressedMatrix, labels_of
 
 ROWS = "number_of_rows"
 """Name of the data that say how many rows a compressed matrix had."""
@@ -33,14 +31,9 @@ class Matrix(NamedTuple):
 def read_matrix(data: Any, name: str, missing: str | None = None) -> Matrix:
     """Return a copy of `data` as a finite matrix of doubles, with the labels it came with.
 
-    Parameters
-    ----------
-    data : array_like, pandas.DataFrame, xarray.DataArray or CompressedMatrix
-    name : str
-        What the argument is called, for error messages.
-    missing : {None, "zero", "mask"}
-        What is made of missing entries (nan, or masked): an error, zeros, or the mean of what is
-        observed in their column, with a note of where they are.
+    The argument is called `name` in messages. Missing entries (nan, or masked) are an error for
+    None, zeros for "zero", and for "mask" the mean of what is observed in their column, with a note
+    of where they are.
     """
     if missing not in MISSING:
         raise ValueError(f"missing must be one of {MISSING}, got {missing!r}.")
@@ -50,13 +43,7 @@ def read_matrix(data: Any, name: str, missing: str | None = None) -> Matrix:
         raise TypeError(
             f"{name} is a sparse matrix; pass bid.compress({name}), or {name}.toarray()."
         )
-    rows = columns = None
-    if isinstance(data, pd.DataFrame):
-        rows, columns = _flat(data.index), _flat(data.columns)
-    elif isinstance(data, xr.DataArray) and data.ndim == 2:
-        rows, columns = (
-            _flat(data.indexes[dim]) if dim in data.indexes else None for dim in data.dims
-        )
+    rows, columns = labels_of(data)
     if isinstance(data, np.ma.MaskedArray):
         data = np.ma.filled(data.astype(np.float64), np.nan)
     array = np.asarray(data)
@@ -67,40 +54,32 @@ def read_matrix(data: Any, name: str, missing: str | None = None) -> Matrix:
     if array.dtype.kind not in "biuf":
         raise TypeError(f"{name} must hold real numbers, but its type is {array.dtype}.")
     values = np.array(array, dtype=np.float64, order="C")
+    row_names, column_names = map(labels_or_numbers, (rows, columns), values.shape)
     observed = None
     if missing is not None and np.isnan(values).any():
         observed = ~np.isnan(values)
-        _fill(values, observed, missing, name, columns)
+        empty = column_names[~observed.any(axis=0)]
+        if empty.size > 0:
+            raise ValueError(
+                f"No entry of column {empty[0]} of {name} is observed; drop the column."
+            )
+        filling = np.nanmean(values, axis=0) if missing == "mask" else np.zeros(values.shape[1])
+        np.copyto(values, filling, where=~observed)
         if missing == "zero":
             observed = None
-    if not np.isfinite(values).all():
-        bad = ~np.isfinite(values)
+    bad = ~np.isfinite(values)
+    if bad.any():
         row, column = np.argwhere(bad)[0]
-        where = f"row {row if rows is None else rows[row]}, " + (
-            f"column {column if columns is None else columns[column]}"
-        )
         raise ValueError(
-            f"{name} has {bad.sum()} entries that are nan or infinite, the first at {where}. Drop "
-            "those rows or columns, or say what missing entries (nan) stand for: missing='mask' "
-            "leaves them out, missing='zero' makes them 0, as the paper does once the observed "
-            "ones are standardised."
+            f"{name} has {bad.sum()} entries that are nan or infinite, the first at row "
+            f"{row_names[row]}, column {column_names[column]}. Drop those rows or columns, or say "
+            "what missing entries (nan) stand for: missing='mask' leaves them out, missing='zero' "
+            "makes them 0, as the paper does once the observed ones are standardised."
         )
     with np.errstate(over="ignore"):
         if not np.isfinite(np.vdot(values, values)):
             raise ValueError(f"The squares of {name} overflow; rescale it to unit variance.")
     return Matrix(values, rows, columns, len(values), observed=observed)
-
-
-def _fill(values, observed, missing: str, name: str, columns) -> None:
-    """Replace missing entries, in place."""
-    empty = np.flatnonzero(~observed.any(axis=0))
-    if empty.size > 0:
-        label = empty[0] if columns is None else columns[empty[0]]
-        raise ValueError(f"No entry of column {label} of {name} is observed; drop the column.")
-    filling = np.zeros(values.shape[1])
-    if missing == "mask":
-        filling = np.nanmean(values, axis=0)
-    values[~observed] = np.broadcast_to(filling, values.shape)[~observed]
 
 
 def labels_or_numbers(labels: NDArray | None, length: int) -> NDArray:
@@ -162,10 +141,3 @@ def read_numbers(value: Any, name: str, kind: str) -> NDArray[np.float64]:
     if not inside.all():
         raise ValueError(f"{name} must be {kind}, got {value!r}.")
     return numbers
-
-
-def _flat(index: pd.Index) -> NDArray:
-    """Labels as a flat array; those of several levels become one string each."""
-    if isinstance(index, pd.MultiIndex):
-        return np.array(["/".join(map(str, label)) for label in index])
-    return np.asarray(index)

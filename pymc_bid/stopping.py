@@ -33,13 +33,10 @@ class StopWhenStationary:
 
     Parameters
     ----------
-    every : int
-        Draws between checks.
-    minimum : int
-        Draws of each chain before the first check.
-    r_hat : float
-    ess : float
-        Over all chains together.
+    every, minimum : int
+        Draws between checks, and of each chain before the first one.
+    r_hat, ess : float
+        Limits; the ESS is that of all chains together.
 
     Attributes
     ----------
@@ -94,8 +91,7 @@ class StopWhenStationary:
             self._end_one_if_stationary(draw.chain)
 
     def _end_all_if_stationary(self):
-        waiting = len(self._seen) < self._workers
-        if waiting:
+        if len(self._seen) < self._workers:
             if self._finished and not self._warned:
                 self._warned = True
                 warnings.warn(
@@ -135,14 +131,12 @@ class StopWhenStationary:
 
     def _stationary(self, values) -> bool:
         """Whether each of the watched numbers, (chain, draw, number), is stationary."""
-        for number in range(values.shape[2]):
-            series = values[:, :, number]
-            if np.ptp(series) == 0:
-                continue
-            # Not "above the limit": R-hat may be nan or infinite.
-            if not (r_hat(series) <= self.r_hat and effective_size(series) >= self.ess):
-                return False
-        return True
+        # Not "above the limit": R-hat may be nan or infinite.
+        return all(
+            np.ptp(series) == 0
+            or (r_hat(series) <= self.r_hat and effective_size(series) >= self.ess)
+            for series in np.moveaxis(values, 2, 0)
+        )
 
 
 def _children() -> set[int | None]:

@@ -16,12 +16,8 @@ def download(file: RemoteFile, folder: Path | None = None, progress: bool = True
 
     Raises
     ------
-    ImportError
-        If pooch or tqdm is not installed.
-    ConnectionError
-        If the file can't be downloaded.
-    ValueError
-        If what arrived has the wrong hash.
+    ImportError, ConnectionError, ValueError
+        If pooch or tqdm is not installed, the file can't be downloaded, or has the wrong hash.
     """
     try:
         import pooch

@@ -48,12 +48,9 @@ def load(name: str, folder: str | Path | None = None, *, progress: bool = True) 
 
     Raises
     ------
-    ValueError
-        If there is no such data set, or a file has the wrong hash.
-    FileNotFoundError
-        If the folder has no such file.
-    ConnectionError
-        If a file can't be downloaded.
+    ValueError, FileNotFoundError, ConnectionError
+        If there is no such data set, a file has the wrong hash, the folder has no such file, or
+        one can't be downloaded.
 
     See Also
     --------
