@@ -52,13 +52,6 @@ class CompressedMatrix:
         return self.number_of_rows, self.factor.shape[1]
 
     @property
-    def ones(self) -> NDArray[np.float64]:
-        """Qᵀ1, what a column of ones becomes."""
-        ones = np.zeros(self.factor.shape[0])
-        ones[0] = np.sqrt(self.number_of_rows)
-        return ones
-
-    @property
     def mean(self) -> NDArray[np.float64]:
         """Mean of each column."""
         return self.factor[0] / np.sqrt(self.number_of_rows)

@@ -8,7 +8,6 @@ from pymc.model import Model
 from scipy.special import gammaln, logsumexp
 
 from pymc_bid.graph.decomposition import Decomposition, find_decompositions
-from pymc_bid.graph.joint import Joint
 from pymc_bid.inputs import read_whole_number
 from pymc_bid.steps.exchange import ChainState, Conditional, Given
 from pymc_bid.steps.marginal import MarginalBuilder
@@ -66,7 +65,12 @@ def log_evidence(
     joint = decomposition.joint
     point = model.initial_point()
     free = all(part.noise.variance is not None for part in joint.parts)
-    _require_fixed_priors(joint, free)
+    for part in joint.parts:
+        if not part.priors_are_fixed or (not free and not part.noise.is_fixed):
+            raise TypeError(
+                f"The priors of {part.roles.likelihood.name} depend on other variables of the "
+                "model; there is no closed form that integrates these out."
+            )
     chosen = _state_of(decomposition, columns, model)
     rng = np.random.default_rng(random_seed)
     builder = MarginalBuilder(joint, free)
@@ -98,22 +102,11 @@ def _decomposition_in(model: Model, state: str | None) -> Decomposition:
     }
     if not found:
         raise TypeError("The model has no decomposition with a state vector that is sampled.")
-    if state is None and len(found) > 1:
-        raise ValueError(f"state must be one of {', '.join(found)}: the model has them all.")
-    name = next(iter(found)) if state is None else state
-    if name not in found:
+    if state is None and len(found) == 1:
+        (state,) = found
+    if state not in found:
         raise ValueError(f"state must be one of {', '.join(found)}, got {state!r}.")
-    return found[name]
-
-
-def _require_fixed_priors(joint: Joint, free: bool) -> None:
-    """Raise TypeError where the evidence would be one given other variables."""
-    for part in joint.parts:
-        if not part.priors_are_fixed or (not free and not part.noise.is_fixed):
-            raise TypeError(
-                f"The priors of {part.roles.likelihood.name} depend on other variables of the "
-                "model; there is no closed form that integrates these out."
-            )
+    return found[state]
 
 
 def _state_of(decomposition: Decomposition, columns, model: Model) -> np.ndarray:

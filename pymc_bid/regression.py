@@ -90,11 +90,7 @@ def reduce_regression(
 
     Row weights are known precisions of the entries of the target, (M, L), 0 where one is missing;
     all 1 if not given. A compressed target had `number_of_rows`, by default those that it has.
-
-    Raises
-    ------
-    ValueError
-        If the data have nan or infinite entries, or entries so large that their squares overflow.
+    ValueError if there are nan or infinite entries, or ones so large that their squares overflow.
     """
     for name, values in (("pool", pool), ("target", target)):
         if not np.isfinite(values).all():

@@ -85,48 +85,38 @@ class StopWhenStationary:
         series.append(_watched(draw.stats))
         if draw.is_last:
             self._finished.add(draw.chain)
-        if self._workers > 0:
-            self._end_all_if_stationary()
-        else:
-            self._end_one_if_stationary(draw.chain)
-
-    def _end_all_if_stationary(self):
-        if len(self._seen) < self._workers:
+        if self._workers == 0 and len(self._seen) > 1:
+            # One after the other: these end when the first one did.
+            if len(series) == self.stopped_at:
+                raise KeyboardInterrupt
+        elif len(self._seen) < self._workers:
             if self._finished and not self._warned:
                 self._warned = True
                 warnings.warn(
                     "Some chains wait until others have ended, so sampling can't be stopped early "
                     "for all of them; use cores=chains.",
                     UserWarning,
-                    stacklevel=3,
+                    stacklevel=2,
                 )
-            return
-        lengths = np.array([len(series) for series in self._seen.values()])
-        shortest = lengths.min()
-        if shortest < self.minimum or shortest < self._checked + self.every:
+        else:
+            self._end_if_stationary()
+
+    def _end_if_stationary(self):
+        chains = list(self._seen.values())
+        lengths = np.array([len(series) for series in chains])
+        shortest = int(lengths.min())
+        if shortest < max(self.minimum, self._checked + self.every):
             return
         self._checked = shortest
+        values = np.array([series[:shortest] for series in chains])
+        if len(chains) == 1:
+            half = shortest // 2
+            values = np.concatenate([values[:, :half], values[:, -half:]])
         # PyMC keeps the chains for which chains × draws is largest; none must be lost.
         kept = np.sort(lengths) * np.arange(lengths.size, 0, -1)
-        if kept.argmax() == 0 and self._stationary(
-            np.array([series[:shortest] for series in self._seen.values()])
-        ):
-            self.stopped_at = int(shortest)
+        if kept.argmax() == 0 and self._stationary(values):
+            self.stopped_at = shortest
             # PyMC's own way to end sampling from a callback; it returns the draws so far.
-            raise KeyboardInterrupt
-
-    def _end_one_if_stationary(self, chain):
-        length = len(self._seen[chain])
-        if len(self._seen) == 1:
-            if length < max(self.minimum, self._checked + self.every):
-                return
-            self._checked = length
-            half = length // 2
-            series = np.array(self._seen[chain])
-            if self._stationary(np.stack([series[:half], series[-half:]])):
-                self.stopped_at = length
-                raise KeyboardInterrupt
-        elif length == self.stopped_at:
             raise KeyboardInterrupt
 
     def _stationary(self, values) -> bool:

@@ -51,13 +51,7 @@ class Outcome:
 
 
 def fit(options: Namespace) -> Outcome:
-    """Run the command with parsed options.
-
-    Raises
-    ------
-    Problem
-        If the file or the options can't be used.
-    """
+    """Run the command with parsed options; a Problem says why it or the file can't be used."""
     _check_outputs(options)
     source, planted, table = _read(options)
     prepared = standardise(table, options.scale)

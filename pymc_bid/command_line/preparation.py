@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from pymc_bid.command_line.problems import Problem
 from pymc_bid.command_line.reading import text_columns
+from pymc_bid.results.convergence import some
 
 
 class Prepared(NamedTuple):
@@ -34,10 +35,7 @@ def name_rows(table: pd.DataFrame) -> pd.DataFrame:
 def check_numbers(table: pd.DataFrame, path: Path, drop: list[str]) -> pd.DataFrame:
     """Leave out columns by name and return a table of numbers, some of them missing.
 
-    Raises
-    ------
-    Problem
-        If something else is found.
+    A Problem says what else is found.
     """
     table = table.rename(columns=str)
     unknown = [name for name in drop if name not in table.columns]
@@ -62,10 +60,10 @@ def check_numbers(table: pd.DataFrame, path: Path, drop: list[str]) -> pd.DataFr
     if np.isnan(values).all():
         raise Problem(f"{path}: all entries are missing.")
     if len(bare):
-        raise Problem(f"{path}: all entries of {_some(bare)} are missing; --drop them.")
+        raise Problem(f"{path}: all entries of {_columns(bare)} are missing; --drop them.")
     if np.isinf(values).any():
         where = table.columns[np.isinf(values).any(axis=0)]
-        raise Problem(f"{path}: infinite entries in {_some(where)}; mend or --drop them.")
+        raise Problem(f"{path}: infinite entries in {_columns(where)}; mend or --drop them.")
     return pd.DataFrame(values, index=table.index, columns=table.columns)
 
 
@@ -88,12 +86,10 @@ def _about_text(table: pd.DataFrame, path: Path, text: list[str]) -> str:
     found = f", such as {str(column[bad].iloc[0])[:40]!r}" if bad.any() else ""
     names = " ".join(f'"{name}"' if " " in name else name for name in text[:5])
     return (
-        f"{path}: text in {_some(pd.Index(text))}{found}; only numbers can be used. Leave these "
+        f"{path}: text in {_columns(text)}{found}; only numbers can be used. Leave these "
         f"columns out by --drop {names}{' …' * (len(text) > 5)}"
     )
 
 
-def _some(names: pd.Index, number: int = 5) -> str:
-    shown = ", ".join(map(str, names[:number]))
-    kind = "column " if len(names) == 1 else "columns "
-    return kind + (shown if len(names) <= number else f"{shown} and {len(names) - number} more")
+def _columns(names) -> str:
+    return f"column{'s' * (len(names) != 1)} {some(names, 5)}"

@@ -15,13 +15,7 @@ WORKING_COPIES = 4
 
 
 def read_file(path: Path) -> pd.DataFrame:
-    """Return the numbers in a file with the names of their rows and columns.
-
-    Raises
-    ------
-    Problem
-        If there are none, or if they can't be used.
-    """
+    """Return what is in a file with the names of its columns; a Problem says why it can't be."""
     ending = path.suffix.lower()
     reader = READERS.get(ending)
     if reader is None:

@@ -12,12 +12,8 @@ def download(file: RemoteFile, folder: Path | None = None, progress: bool = True
     """Return the path of a file, downloaded unless it is in the cache already.
 
     The file appears in the cache, by default the user's, when it is complete and has the right
-    hash, not before.
-
-    Raises
-    ------
-    ImportError, ConnectionError, ValueError
-        If pooch or tqdm is not installed, the file can't be downloaded, or has the wrong hash.
+    hash, not before. Errors: ImportError without pooch and tqdm, ConnectionError, and ValueError
+    for a wrong hash.
     """
     try:
         import pooch

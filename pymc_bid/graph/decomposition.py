@@ -248,13 +248,7 @@ def only_decomposition(model: Model, purpose: str) -> Decomposition:
 
 
 def decomposition_of(variable: Variable, model: Model) -> Decomposition:
-    """Return the decomposition that `variable` belongs to.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If there is none, naming the variable and what would be needed.
-    """
+    """Return the decomposition that `variable` belongs to, or say in an error what it lacks."""
     for decomposition in find_decompositions(model):
         if variable in decomposition.roles.variables:
             return decomposition

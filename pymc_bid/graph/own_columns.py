@@ -54,10 +54,7 @@ class Branches(NamedTuple):
 def split_likelihood(likelihood: Variable, model: Model) -> Branches:
     """Tell the own density of the chosen columns from the regression of the others.
 
-    Raises
-    ------
-    TypeError
-        If mean and scale are not split in the same way, or the own mean is not data.
+    A TypeError says that mean and scale are not split alike, or that the own mean is not data.
     """
     parameters = parameters_of(likelihood)
     if isinstance(likelihood.owner.op, InterpolationRV):

@@ -85,11 +85,8 @@ class Roles:
 def read_roles(likelihood: Variable, model: Model) -> Roles:
     """Recognise the decomposition whose observed variable is `likelihood`.
 
-    Raises
-    ------
-    TypeError
-        If the graph is not one that the block updates serve exactly; the message names the
-        variable, what was found and what would be needed.
+    If the graph is not one that the block updates serve exactly, a TypeError names the variable,
+    what was found and what would be needed.
     """
     name = likelihood.name
     if not isinstance(likelihood.owner.op, NormalRV | InterpolationRV | CompressedNormalRV):

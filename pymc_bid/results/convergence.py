@@ -127,7 +127,7 @@ def _state_reasons(states, numbers, labels, name, ladder) -> tuple[list[str], bo
         return [f"{stuck}.", *reasons], False, unknown or chains == 1
     if apart.any():
         reasons.append(
-            f"{apart.sum()} columns never move and differ between chains: {_some(labels[apart])}."
+            f"{apart.sum()} columns never move and differ between chains: {some(labels[apart])}."
         )
     finite = np.where(np.isfinite(numbers["r_hat"]), numbers["r_hat"], 0.0)
     off = finite > STATE_R_HAT_LIMIT
@@ -135,7 +135,7 @@ def _state_reasons(states, numbers, labels, name, ladder) -> tuple[list[str], bo
         worst = labels[np.argsort(-finite)][: off.sum()]
         reasons.append(
             f"R-hat of {off.sum()} entries of {name} is above {STATE_R_HAT_LIMIT}, up to "
-            f"{finite.max():.3f}: {_some(worst)}. {_advice(ladder)}"
+            f"{finite.max():.3f}: {some(worst)}. {_advice(ladder)}"
         )
     return reasons, bool(apart.any() or off.any()), unknown
 
@@ -177,6 +177,7 @@ def _advice(ladder: Ladder | None) -> str:
     return "Take more draws."
 
 
-def _some(labels: NDArray, number: int = 6) -> str:
+def some(labels: NDArray, number: int = 6) -> str:
+    """Return the first few labels, and how many more there are."""
     shown = ", ".join(map(str, labels[:number]))
     return shown if len(labels) <= number else f"{shown} and {len(labels) - number} more"

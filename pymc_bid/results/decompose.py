@@ -93,7 +93,8 @@ def decompose(
     groups = find_groups(draws.state, draws.candidates.T @ draws.candidates)
     sets = count_sets(draws.state, groups.members)
     before, after = _errors(idata, draws)
-    set_error = _mean_by_set(after if draws.weights is not None else before, sets)
+    error = np.ravel(before if draws.weights is None else after)
+    set_error = np.bincount(sets.member.ravel(), error, sets.visits.size) / sets.visits
     numbers = state_numbers(draws.state)
     active, choice = choose_columns(
         choose, sets, numbers["inclusion"], set_error, np.asarray(draws.basis)
@@ -185,11 +186,6 @@ def _errors(idata: Any, draws: Draws) -> tuple[NDArray[np.float64], NDArray[np.f
         before[chain, draw] = (left if draws.identity else squares.sum()) / entries
         after[chain, draw] = left / entries
     return before, after
-
-
-def _mean_by_set(error: NDArray[np.float64], sets) -> NDArray[np.float64]:
-    total = np.bincount(sets.member.ravel(), error.ravel(), minlength=sets.visits.size)
-    return total / sets.visits
 
 
 def _warn_of_split_groups(groups, active, labels) -> None:

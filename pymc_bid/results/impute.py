@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from pymc_bid.results.draws import Draws, read_draws
 from pymc_bid.results.predict import summarise_mixture
@@ -64,7 +63,10 @@ def impute(
     draws.require_stored("impute", weights, noise)
     rows, columns = np.nonzero(~draws.target.observed)
     step = max(1, int(np.prod(draws.shape)) // keep_draws)
-    own_mean, own_variance = _own_moments(draws)
+    known = np.where(draws.target.observed, draws.target.values, np.nan)
+    own_mean, own_variance = np.nanmean(known, axis=0), np.nanvar(known, axis=0)
+    if draws.identity:
+        own_mean = np.broadcast_to(draws.own_mean, own_mean.shape)
     drawn_centres, drawn_variances = [], []
     for number, (chain, draw, active, drawn) in enumerate(draws.each()):
         if number % step:
@@ -83,15 +85,6 @@ def impute(
     found = summarise_mixture(np.array(drawn_centres), np.array(drawn_variances), ci_prob)
     labels = {"row": np.asarray(draws.rows)[rows], "column": np.asarray(draws.columns)[columns]}
     return pd.DataFrame(labels | found._asdict())
-
-
-def _own_moments(draws: Draws) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Mean of the own density of each column, and the variance of what is observed in it."""
-    observed = np.where(draws.target.observed, draws.target.values, np.nan)
-    mean = np.nanmean(observed, axis=0)
-    if draws.identity:
-        mean = np.broadcast_to(draws.own_mean, mean.shape)
-    return mean, np.nanvar(observed, axis=0)
 
 
 def _fill_rows(

@@ -108,16 +108,15 @@ def _own_columns(choose: Sequence, labels: NDArray) -> NDArray[np.int64]:
             raise ValueError(f"choose is a mask of length {given.size} for {labels.size} columns.")
         return np.flatnonzero(given)
     places = {label: place for place, label in enumerate(labels.tolist())}
-    if all(item in places for item in given.tolist()):
-        found = [places[item] for item in given.tolist()]
-    elif given.dtype.kind in "iu" and labels.dtype.kind not in "iu":
+    missing = [item for item in given.tolist() if item not in places]
+    found = np.array([places.get(item, -1) for item in given.tolist()], dtype=np.int64)
+    if missing and given.dtype.kind in "iu" and labels.dtype.kind not in "iu":
         outside = given[(given < 0) | (given >= labels.size)]
         if outside.size:
             raise ValueError(f"choose has position {outside[0]}, there are {labels.size} columns.")
-        found = given.tolist()
-    else:
-        missing = [item for item in given.tolist() if item not in places]
+        found = given.astype(np.int64)
+    elif missing:
         raise ValueError(f"choose has columns that are not in the data: {missing}.")
-    if len(set(found)) < len(found):
+    if np.unique(found).size < found.size:
         raise ValueError("choose names a column twice.")
-    return np.sort(np.array(found, dtype=np.int64))
+    return np.sort(found)

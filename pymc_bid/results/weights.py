@@ -97,12 +97,8 @@ def _draw_given(
 
     The model's own steps for weights and noise, with the state vector held at J: exact, and with
     whatever priors and bounds the model has. Arrays (draws, K, L) and (draws, 1), or (draws, L) if
-    columns have noise of their own.
-
-    Raises
-    ------
-    TypeError
-        If the model has other free variables, which would have to be drawn as well.
+    columns have noise of their own. TypeError if the model has other free variables, which would
+    have to be drawn as well.
     """
     decomposition = only_decomposition(model, "weights given the columns can be drawn of")
     roles = decomposition.roles
