@@ -127,17 +127,18 @@ def read_bounds(bounds: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 
 
 def read_numbers(value: Any, name: str, kind: str) -> NDArray[np.float64]:
-    """Return `value`, a number or array of a kind: finite, positive, or between 0 and 1."""
+    """Return `value`, a number or array that is finite, positive and finite, or between 0 and 1."""
     try:
         numbers = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise TypeError(
             f"{name} must be a number or an array of numbers, got {value!r}."
         ) from error
-    least, most = {"finite": (-np.inf, np.inf), "positive": (0.0, np.inf)}.get(kind, (0.0, 1.0))
-    inside = (least <= numbers) & (numbers <= most) & np.isfinite(numbers)
-    if kind == "positive":
+    inside = np.isfinite(numbers)
+    if kind == "positive and finite":
         inside &= numbers > 0
+    elif kind == "between 0 and 1":
+        inside &= (numbers >= 0) & (numbers <= 1)
     if not inside.all():
         raise ValueError(f"{name} must be {kind}, got {value!r}.")
     return numbers

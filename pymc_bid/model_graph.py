@@ -71,8 +71,8 @@ def build_model(A, k, pool, missing, inclusion, noise, bounds, weight_prior, own
         pm.Deterministic("K", state.sum())
         sigma2 = pm.InverseGamma(
             "sigma2",
-            alpha=_read(alpha_sigma, "alpha_sigma", "positive"),
-            beta=_read(beta_sigma, "beta_sigma", "positive"),
+            alpha=_read(alpha_sigma, "alpha_sigma", "positive and finite"),
+            beta=_read(beta_sigma, "beta_sigma", "positive and finite"),
             dims=dims("column") if noise == "column" else None,
             default_transform=None,
         )
@@ -83,8 +83,8 @@ def build_model(A, k, pool, missing, inclusion, noise, bounds, weight_prior, own
             own_mean = pm.Data("own_mean", np.broadcast_to(own_mean, (size,)), dims=dims("basis"))
             omega2 = pm.InverseGamma(
                 "omega2",
-                alpha=read_numbers(alpha_omega, "alpha_omega", "positive"),
-                beta=read_numbers(beta_omega, "beta_omega", "positive"),
+                alpha=read_numbers(alpha_omega, "alpha_omega", "positive and finite"),
+                beta=read_numbers(beta_omega, "beta_omega", "positive and finite"),
                 dims=dims("basis"),
                 default_transform=None,
             )

@@ -92,7 +92,7 @@ def gbt(
     """
     return build_model(
         *(A, k, pool, missing, inclusion, (noise, alpha_sigma, beta_sigma)),
-        *(bounds, {"mu": (mu, "finite"), "tau": (tau, "positive")}),
+        *(bounds, {"mu": (mu, "finite"), "tau": (tau, "positive and finite")}),
         (own_mean, alpha_omega, beta_omega) if identity else None,
     )
 
@@ -148,9 +148,9 @@ def gbtn(
     """
     hyperprior = {
         "mu_mu": (mu_mu, "finite"),
-        "tau_mu": (tau_mu, "positive"),
-        "alpha_t": (alpha_t, "positive"),
-        "beta_t": (beta_t, "positive"),
+        "tau_mu": (tau_mu, "positive and finite"),
+        "alpha_t": (alpha_t, "positive and finite"),
+        "beta_t": (beta_t, "positive and finite"),
     }
     return build_model(
         *(A, k, pool, missing, inclusion, (noise, alpha_sigma, beta_sigma)),

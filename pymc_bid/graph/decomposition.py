@@ -58,7 +58,7 @@ class Decomposition:
         else:
             self.state = (Entry if roles.binary else CheckedState)(roles.state, model)
         self.weights = Entry(roles.weights, model)
-        self.noise = NoiseValues(likelihood, roles.scale, roles.noise, roles.precision, model)
+        self.noise = NoiseValues(roles, model)
         self.hyperparameters = self._hyperprior = self.inclusion = self.own = None
         if roles.hyperparameters is not None:
             self.hyperparameters = Entry(roles.hyperparameters, model)
@@ -112,7 +112,7 @@ class Decomposition:
                 "a matrix that is decomposed by its own columns has chosen columns with a density "
                 "of their own."
             )
-        row_weights = self.noise.read_row_weights(target.shape, entries)
+        row_weights = self.noise.read_row_weights(target.shape)
         regression = reduce_regression(pool, target, row_weights, *map(int, number_of_rows))
         if self.own is not None:
             self.own.read_target(target, row_weights, regression.products.rows)
@@ -242,7 +242,7 @@ def only_decomposition(model: Model, purpose: str) -> Decomposition:
     if len(found) != 1:
         raise TypeError(
             f"model has {len(found)} decompositions with known block updates; {purpose} exactly "
-            "one. docs/models.md says which graphs have."
+            "one. docs/models.md says which graphs are one."
         )
     return found[0]
 

@@ -1,5 +1,7 @@
 """The noise of a likelihood: its prior, and how it differs between targets and entries."""
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import NDArray
 from pymc.model import Model
@@ -16,6 +18,9 @@ from pymc_bid.graph.structure import (
     shape_of,
 )
 from pymc_bid.graph.values import Entry, Point, Quantities
+
+if TYPE_CHECKING:
+    from pymc_bid.graph.roles import Roles
 
 
 def read_noise(scale: Variable, entries: ObservedEntries | None, model: Model) -> Variable | None:
@@ -92,29 +97,24 @@ class NoiseValues:
         Shape and scale of the prior of σ².
     """
 
-    def __init__(
-        self,
-        likelihood: Variable,
-        scale: Variable,
-        variance: Variable | None,
-        precision: Variable | None,
-        model: Model,
-    ):
+    def __init__(self, roles: "Roles", model: Model):
+        scale, variance = roles.scale, roles.noise
         self.variance = self.prior_quantities = self._columns = self._unit = None
-        self.expressions = [scale] if precision is None else [scale, precision]
-        self._precision = None if precision is None else Quantities([precision], model)
+        known = [] if roles.precision is None else [roles.precision]
+        self.expressions = [scale, *known]
+        self._precision = Quantities(known, model)
         self._scale = Quantities([scale], model)
-        self._is_matrix = likelihood.ndim == 2
+        self._entries = roles.entries
         self._factor: NDArray[np.float64] | None = None
         parents = random_variables_in([scale], model)
         evaluate = as_function(parents, [scale])
         if variance is not None:
             self.variance = Entry(variance, model)
             self.prior_quantities = Quantities(parameters_of(variance), model)
-            if variance.ndim == 1 and not self._is_matrix:
+            if variance.ndim == 1 and roles.entries is not None:
                 (size,) = shape_of(variance)
                 self._columns = lambda: _columns_of_entries(evaluate, size)
-        if variance is not None or not _same_in_all_rows(likelihood, scale):
+        if variance is not None or not _same_in_all_rows(roles.likelihood, scale):
             ones = [np.ones(shape_of(parent), dtype=parent.dtype) for parent in parents]
             self._unit = lambda: np.asarray(evaluate(*ones)[0], dtype=np.float64)
 
@@ -123,13 +123,11 @@ class NoiseValues:
         """Whether the scale depends on no random variable."""
         return not self._scale.names
 
-    def read_row_weights(
-        self, shape: tuple[int, int], entries: ObservedEntries | None
-    ) -> NDArray[np.float64] | None:
+    def read_row_weights(self, shape: tuple[int, int]) -> NDArray[np.float64] | None:
         """Return d, (M, L), of a matrix of that shape; None if it is 1 everywhere."""
+        entries = self._entries
         weights = None if entries is None else entries.put_back(1.0, shape)
-        if self._precision is not None:
-            (precision,) = self._precision.as_floats({})
+        for precision in self._precision.as_floats({}):
             if not ((precision >= 0) & np.isfinite(precision)).all():
                 raise ValueError("The precision of the entries must be finite and not negative.")
             weights = np.broadcast_to(precision, shape)
@@ -157,7 +155,7 @@ class NoiseValues:
             if self._factor is not None:
                 # The same in every row, with what differs between the rows divided out.
                 scale = np.atleast_2d(scale / self._factor)[0]
-                scale = scale[: targets if self._is_matrix else 1]
+                scale = scale[: targets if self._entries is None else 1]
             variance = scale.ravel() ** 2
         return np.full(targets, variance)
 

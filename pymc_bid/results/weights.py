@@ -120,18 +120,15 @@ def _draw_given(
     point = model.initial_point(random_seed=int(rng.integers(2**31)))
     state = np.zeros_like(decomposition.state.read(point))
     state[active] = 1
-    # A known state has no step, and no draws that would lead here.
-    point = decomposition.state.write(state, point)  # type: ignore[union-attr]
-    columns = decomposition.weights.read(point).shape[1]
-    weights = np.empty((draws, active.size, columns))
-    noise = np.empty((draws, np.size(decomposition.noise.variance.read(point))))
+    point = decomposition.joint.write_state(state, point)
+    weights, noise = [], []
     for iteration in range(-BURN_IN, draws):
         for step in steps:
             point, _ = step.step(point)
         if iteration >= 0:
-            weights[iteration] = decomposition.weights.read(point)[active]
-            noise[iteration] = decomposition.noise.variance.read(point)
-    return weights, noise
+            weights.append(decomposition.weights.read(point)[active])
+            noise.append(np.ravel(decomposition.noise.variance.read(point)))
+    return np.array(weights), np.array(noise)
 
 
 def interpolation_noise(draws: Draws, active, kept) -> NDArray[np.float64]:
