@@ -50,10 +50,11 @@ def _read_text(path: Path) -> pd.DataFrame:
     check_memory(path, path.stat().st_size)
     with path.open(newline="", encoding="utf-8-sig") as stream:
         first = stream.readline()
-    separator = _separator(first, "," if path.suffix.lower() == ".csv" else "\t")
+    usual = "," if path.suffix.lower() == ".csv" else "\t"
+    separator = max((usual, ",", ";", "\t", "|"), key=first.count)
     names = next(csv.reader([first], delimiter=separator), [])
     options: dict = {"sep": separator, "encoding": "utf-8-sig", "skipinitialspace": True}
-    if names and all(_is_number(name) for name in names):
+    if names and pd.to_numeric(pd.Series(names), errors="coerce").notna().all():
         options["header"] = None
     try:
         table = pd.read_csv(path, **options, index_col=False)
@@ -69,11 +70,6 @@ def _read_text(path: Path) -> pd.DataFrame:
     if "header" in options:
         table.columns = [f"column {number}" for number in range(table.shape[1])]
     return table
-
-
-def _separator(line: str, usual: str) -> str:
-    counts = {mark: line.count(mark) for mark in (usual, ",", ";", "\t", "|")}
-    return max(counts, key=lambda mark: counts[mark])
 
 
 def _check_lines(path: Path, separator: str) -> None:
@@ -159,14 +155,6 @@ def check_memory(path: Path, size: int) -> None:
             f"{available / 1e9:.1f} GB of memory are free; keep fewer rows (a random tenth of them "
             "often says which columns) or fewer columns."
         )
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def text_columns(table: pd.DataFrame) -> list:

@@ -47,7 +47,11 @@ def label_columns(
     elif first is None:
         shown = np.arange(0, number, int(np.ceil(distance)))
     else:
-        shown = _spread(np.asarray(first, dtype=int), distance)
+        taken: list[int] = []
+        for place in first:
+            if all(abs(place - other) >= distance for other in taken):
+                taken.append(int(place))
+        shown = np.sort(np.array(taken, dtype=int))
     names = [shorten(labels[place]) for place in shown]
     if axis == "x":
         axes.set_xticks(shown, names, rotation=90, fontsize=FONT_SIZE)
@@ -60,12 +64,3 @@ def shorten(label: Any) -> str:
     text = " ".join(str(label).split())
     half = (LONGEST - 1) // 2
     return text if len(text) <= LONGEST else f"{text[:half]}…{text[-half:]}"
-
-
-def _spread(places: NDArray[np.int64], distance: float) -> NDArray[np.int64]:
-    """Take places in the given order, leaving out those closer than `distance` to one taken."""
-    taken: list[int] = []
-    for place in places:
-        if all(abs(place - other) >= distance for other in taken):
-            taken.append(int(place))
-    return np.sort(np.array(taken, dtype=int))
