@@ -52,13 +52,6 @@ class CompressedMatrix:
         return self.number_of_rows, self.factor.shape[1]
 
     @property
-    def ones(self) -> NDArray[np.float64]:
-        """Qᵀ1, what a column of ones becomes."""
-        ones = np.zeros(self.factor.shape[0])
-        ones[0] = np.sqrt(self.number_of_rows)
-        return ones
-
-    @property
     def mean(self) -> NDArray[np.float64]:
         """Mean of each column."""
         return self.factor[0] / np.sqrt(self.number_of_rows)
@@ -85,8 +78,8 @@ class CompressedMatrix:
 def compress(A: Any) -> CompressedMatrix:
     """Reduce a tall matrix to its triangular factor, for models with exactly the same posterior.
 
-    One pass over the rows, in blocks; memory holds a few blocks and N² numbers. The result is what
-    `gbt`, `gbtn` and `decompose` take in place of A.
+    `gbt`, `gbtn` and `decompose` take the result in place of A. One pass over the rows, in blocks;
+    memory holds a few blocks and N² numbers.
 
     Parameters
     ----------
@@ -96,19 +89,26 @@ def compress(A: Any) -> CompressedMatrix:
         `dask.array.linalg.tsqr` and the scheduler in charge, such as a cluster's, chunk by chunk:
         chunks of rows should be as tall as memory allows.
 
-    Returns
-    -------
-    CompressedMatrix
-
     Examples
     --------
     >>> import numpy as np, pymc_bid as bid
     >>> bid.compress(np.random.default_rng(0).normal(size=(100_000, 5)))
     CompressedMatrix(100000 × 5, kept as 6 × 5)
     """
-    values, columns = _without_labels(A)
-    if len(getattr(values, "shape", ())) != 2:
-        raise ValueError(f"A must be a matrix, but its shape is {getattr(values, 'shape', None)}.")
+    if isinstance(A, CompressedMatrix):
+        raise TypeError("A is compressed already.")
+    _, columns = labels_of(A)
+    values = (
+        A.to_numpy()
+        if isinstance(A, pd.DataFrame)
+        else A.data
+        if isinstance(A, xr.DataArray)
+        else A
+    )
+    if not hasattr(values, "shape"):
+        values = np.asarray(values)
+    if len(values.shape) != 2:
+        raise ValueError(f"A must be a matrix, but its shape is {values.shape}.")
     is_dask = hasattr(values, "__dask_graph__")
     if is_dask and np.isnan(values.shape[0]):
         values = values.compute_chunk_sizes()
@@ -116,7 +116,15 @@ def compress(A: Any) -> CompressedMatrix:
         raise ValueError(f"A is empty, its shape is {values.shape}.")
     if np.dtype(values.dtype).kind not in "biuf":
         raise TypeError(f"A must hold real numbers, but its type is {values.dtype}.")
-    factor = _factor_of_dask(values) if is_dask else _factor_of_blocks(values)
+    if is_dask:
+        factor = _factor_of_dask(values)
+    else:
+        factor = np.empty((0, values.shape[1] + 1))
+        for block in _blocks(values):
+            factor = np.linalg.qr(np.vstack([factor, block]), mode="r")
+    # Without the column of ones, and with signs that make the diagonal of R nonnegative.
+    signs = np.where(np.diagonal(factor) < 0, -1.0, 1.0)
+    factor = np.ascontiguousarray(signs[:, None] * factor[:, 1:])
     with np.errstate(over="ignore", invalid="ignore"):
         usable = np.isfinite(np.vdot(factor, factor))
     if not usable:
@@ -127,65 +135,52 @@ def compress(A: Any) -> CompressedMatrix:
     return CompressedMatrix(factor, int(values.shape[0]), columns)
 
 
-def _without_labels(A: Any) -> tuple[Any, NDArray | None]:
-    if isinstance(A, CompressedMatrix):
-        raise TypeError("A is compressed already.")
-    if isinstance(A, pd.DataFrame):
-        return A.to_numpy(), np.asarray(A.columns)
-    if isinstance(A, xr.DataArray):
-        labelled = A.ndim == 2 and A.dims[1] in A.indexes
-        return A.data, np.asarray(A.indexes[A.dims[1]]) if labelled else None
-    return (A, None) if hasattr(A, "shape") else (np.asarray(A), None)
+def labels_of(data: Any) -> tuple[NDArray | None, NDArray | None]:
+    """Return the labels of rows and columns, None where there are none.
 
-
-def _factor_of_blocks(values: Any) -> NDArray[np.float64]:
-    """Return R of [1, A] = QR without its first column, from one block of rows after the other."""
-    factor = np.empty((0, values.shape[1] + 1))
-    for block in _blocks(values):
-        factor = np.linalg.qr(np.vstack([factor, block]), mode="r")
-    return _unique(factor)
+    Those of several levels become one string each.
+    """
+    if isinstance(data, pd.DataFrame):
+        indices = [data.index, data.columns]
+    elif isinstance(data, xr.DataArray) and data.ndim == 2:
+        indices = [data.indexes.get(dim) for dim in data.dims]
+    else:
+        return None, None
+    rows, columns = (
+        np.array(["/".join(map(str, label)) for label in index])
+        if isinstance(index, pd.MultiIndex)
+        else index
+        if index is None
+        else np.asarray(index)
+        for index in indices
+    )
+    return rows, columns
 
 
 def _blocks(values: Any) -> Iterator[NDArray[np.float64]]:
     """Return [1, A] in blocks of rows, tall enough for the factor not to be most of the work."""
-    rows, columns = values.shape
+    columns = values.shape[1]
     height = max(_BLOCK_BYTES // (8 * (columns + 1)), 2 * (columns + 1))
-    if scipy.sparse.issparse(values):
-        yield from _sparse_blocks(values.tocsr(), height)
-        return
-    for first in range(0, rows, height):
-        part = np.asarray(values[first : first + height], dtype=np.float64)
-        yield np.hstack([np.ones((len(part), 1)), part])
-
-
-def _sparse_blocks(values, height: int) -> Iterator[NDArray[np.float64]]:
-    """Return the blocks of a sparse matrix whose rows of zeros, all the same, are taken as one.
-
-    n rows (1, 0, …, 0) have the inner products of a single row (√n, 0, …, 0).
-    """
-    filled = np.flatnonzero(np.diff(values.indptr))
-    empty = values.shape[0] - filled.size
-    if empty > 0:
-        row = np.zeros((1, values.shape[1] + 1))
-        row[0, 0] = np.sqrt(empty)
-        yield row
-    for first in range(0, filled.size, height):
-        part = values[filled[first : first + height]].toarray().astype(np.float64)
+    sparse = scipy.sparse.issparse(values)
+    if sparse:
+        # Rows of zeros are taken as one: n rows (1, 0, …, 0) have the inner products of (√n, 0, …).
+        values = values.tocsr()
+        filled = np.flatnonzero(np.diff(values.indptr))
+        if filled.size < values.shape[0]:
+            yield np.sqrt(values.shape[0] - filled.size) * np.eye(1, columns + 1)
+        values = values[filled]
+    for first in range(0, values.shape[0], height):
+        part = values[first : first + height]
+        part = np.asarray(part.toarray() if sparse else part, dtype=np.float64)
         yield np.hstack([np.ones((len(part), 1)), part])
 
 
 def _factor_of_dask(values: Any) -> NDArray[np.float64]:
-    """Return the same of a dask array, by its own tall-and-skinny QR."""
+    """Return R of [1, A] = QR for a dask array, by its own tall-and-skinny QR."""
     import dask.array
 
     values = values.astype(np.float64).rechunk({1: -1})
     ones = dask.array.ones((values.shape[0], 1), chunks=(values.chunks[0], 1))
     augmented = dask.array.concatenate([ones, values], axis=1).rechunk({1: -1})
     _, factor = dask.array.linalg.tsqr(augmented)
-    return _unique(np.asarray(factor.compute()))
-
-
-def _unique(factor: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Drop the column of ones from R, with the signs that make its diagonal nonnegative."""
-    signs = np.where(np.diagonal(factor) < 0, -1.0, 1.0)
-    return np.ascontiguousarray(signs[:, None] * factor[:, 1:])
+    return np.asarray(factor.compute())

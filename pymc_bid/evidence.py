@@ -5,9 +5,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from pymc.model import Model
-from scipy.special import gammaln
+from scipy.special import gammaln, logsumexp
 
 from pymc_bid.graph.decomposition import Decomposition, find_decompositions
+from pymc_bid.inputs import read_whole_number
 from pymc_bid.steps.exchange import ChainState, Conditional, Given
 from pymc_bid.steps.marginal import MarginalBuilder
 
@@ -52,11 +53,6 @@ def log_evidence(
     state : str, optional
         Name of the state vector, if there are several in the model.
 
-    Returns
-    -------
-    LogEvidence
-        `value` and `standard_error`.
-
     Examples
     --------
     >>> model = bid.gbt(A, identity=True)
@@ -64,13 +60,17 @@ def log_evidence(
     >>> bool(evidence.standard_error < 0.1)
     True
     """
-    if isinstance(draws, bool) or int(draws) != draws or draws < 2:
-        raise ValueError(f"draws must be a whole number, 2 or more, got {draws!r}.")
+    draws = read_whole_number(draws, "draws", least=2)
     decomposition = _decomposition_in(model, state)
     joint = decomposition.joint
     point = model.initial_point()
     free = all(part.noise.variance is not None for part in joint.parts)
-    _require_fixed_priors(decomposition, free)
+    for part in joint.parts:
+        if not part.priors_are_fixed or (not free and not part.noise.is_fixed):
+            raise TypeError(
+                f"The priors of {part.roles.likelihood.name} depend on other variables of the "
+                "model; there is no closed form that integrates these out."
+            )
     chosen = _state_of(decomposition, columns, model)
     rng = np.random.default_rng(random_seed)
     builder = MarginalBuilder(joint, free)
@@ -79,23 +79,19 @@ def log_evidence(
     marginal, _ = builder.build(point, np.zeros(chosen.size), given.prior)
     chain = conditional.chain()
     prior = conditional.log_prior(chosen)
-    logs = np.empty(int(draws))
+    logs = np.zeros(draws)
     for draw in range(logs.size):
         proposed = ChainState(chosen, chain.weights.copy(), np.empty(chain.log_variances.size))
         if free:
             logs[draw] = -conditional.noise_proposal(rng, True, proposed, marginal)[0]
-        else:
-            logs[draw] = 0.0
         logs[draw] += conditional.log_density(rng, True, proposed) - prior
     constant = -0.5 * np.log(2 * np.pi) * joint.products().rows.sum()
     if free:
         shape, scale = builder.noise_prior(point)
         constant += (shape * np.log(scale) - gammaln(shape)).sum()
-    highest = logs.max()
-    weights = np.exp(logs - highest)
-    mean = weights.mean()
-    error = weights.std(ddof=1) / mean / np.sqrt(logs.size)
-    return LogEvidence(float(highest + np.log(mean) + constant), float(error))
+    log_mean = logsumexp(logs) - np.log(draws)
+    error = np.exp(logs - log_mean).std(ddof=1) / np.sqrt(draws)
+    return LogEvidence(float(log_mean + constant), float(error))
 
 
 def _decomposition_in(model: Model, state: str | None) -> Decomposition:
@@ -106,31 +102,18 @@ def _decomposition_in(model: Model, state: str | None) -> Decomposition:
     }
     if not found:
         raise TypeError("The model has no decomposition with a state vector that is sampled.")
-    if state is None and len(found) > 1:
-        raise ValueError(f"state must be one of {', '.join(found)}: the model has them all.")
-    name = next(iter(found)) if state is None else state
-    if name not in found:
+    if state is None and len(found) == 1:
+        (state,) = found
+    if state not in found:
         raise ValueError(f"state must be one of {', '.join(found)}, got {state!r}.")
-    return found[name]
-
-
-def _require_fixed_priors(decomposition: Decomposition, free: bool) -> None:
-    """Raise TypeError where the evidence would be one given other variables."""
-    for part in decomposition.joint.parts:
-        if not part.priors_are_fixed or (not free and not part.noise.is_fixed):
-            raise TypeError(
-                f"The priors of {part.roles.likelihood.name} depend on other variables of the "
-                "model; there is no closed form that integrates these out."
-            )
+    return found[state]
 
 
 def _state_of(decomposition: Decomposition, columns, model: Model) -> np.ndarray:
     size = decomposition.regression().shape[0]
-    state = np.zeros(size, dtype=np.int64)
     dims = model.named_vars_to_dims.get(decomposition.roles.state.name)
     labels = list(model.coords[dims[0]]) if dims else list(range(size))
     for column in columns:
         if column not in labels:
             raise ValueError(f"columns has {column!r}, which is no column of the pool.")
-        state[labels.index(column)] = 1
-    return state
+    return np.array([label in columns for label in labels], dtype=np.int64)

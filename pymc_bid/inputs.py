@@ -3,11 +3,9 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
-import xarray as xr
 from numpy.typing import NDArray
 
-from pymc_bid.compression import CompressedMatrix
+from pymc_bid.compression import CompressedMatrix, labels_of
 
 ROWS = "number_of_rows"
 """Name of the data that say how many rows a compressed matrix had."""
@@ -33,14 +31,9 @@ class Matrix(NamedTuple):
 def read_matrix(data: Any, name: str, missing: str | None = None) -> Matrix:
     """Return a copy of `data` as a finite matrix of doubles, with the labels it came with.
 
-    Parameters
-    ----------
-    data : array_like, pandas.DataFrame, xarray.DataArray or CompressedMatrix
-    name : str
-        What the argument is called, for error messages.
-    missing : {None, "zero", "mask"}
-        What is made of missing entries (nan, or masked): an error, zeros, or the mean of what is
-        observed in their column, with a note of where they are.
+    The argument is called `name` in messages. Missing entries (nan, or masked) are an error for
+    None, zeros for "zero", and for "mask" the mean of what is observed in their column, with a note
+    of where they are.
     """
     if missing not in MISSING:
         raise ValueError(f"missing must be one of {MISSING}, got {missing!r}.")
@@ -50,13 +43,7 @@ def read_matrix(data: Any, name: str, missing: str | None = None) -> Matrix:
         raise TypeError(
             f"{name} is a sparse matrix; pass bid.compress({name}), or {name}.toarray()."
         )
-    rows = columns = None
-    if isinstance(data, pd.DataFrame):
-        rows, columns = _flat(data.index), _flat(data.columns)
-    elif isinstance(data, xr.DataArray) and data.ndim == 2:
-        rows, columns = (
-            _flat(data.indexes[dim]) if dim in data.indexes else None for dim in data.dims
-        )
+    rows, columns = labels_of(data)
     if isinstance(data, np.ma.MaskedArray):
         data = np.ma.filled(data.astype(np.float64), np.nan)
     array = np.asarray(data)
@@ -67,23 +54,27 @@ def read_matrix(data: Any, name: str, missing: str | None = None) -> Matrix:
     if array.dtype.kind not in "biuf":
         raise TypeError(f"{name} must hold real numbers, but its type is {array.dtype}.")
     values = np.array(array, dtype=np.float64, order="C")
+    row_names, column_names = map(labels_or_numbers, (rows, columns), values.shape)
     observed = None
     if missing is not None and np.isnan(values).any():
         observed = ~np.isnan(values)
-        _fill(values, observed, missing, name, columns)
+        empty = column_names[~observed.any(axis=0)]
+        if empty.size > 0:
+            raise ValueError(
+                f"No entry of column {empty[0]} of {name} is observed; drop the column."
+            )
+        filling = np.nanmean(values, axis=0) if missing == "mask" else np.zeros(values.shape[1])
+        np.copyto(values, filling, where=~observed)
         if missing == "zero":
             observed = None
-    if not np.isfinite(values).all():
-        bad = ~np.isfinite(values)
+    bad = ~np.isfinite(values)
+    if bad.any():
         row, column = np.argwhere(bad)[0]
-        where = f"row {row if rows is None else rows[row]}, " + (
-            f"column {column if columns is None else columns[column]}"
-        )
         raise ValueError(
-            f"{name} has {bad.sum()} entries that are nan or infinite, the first at {where}. Drop "
-            "those rows or columns, or say what missing entries (nan) stand for: missing='mask' "
-            "leaves them out, missing='zero' makes them 0, as the paper does once the observed "
-            "ones are standardised."
+            f"{name} has {bad.sum()} entries that are nan or infinite, the first at row "
+            f"{row_names[row]}, column {column_names[column]}. Drop those rows or columns, or say "
+            "what missing entries (nan) stand for: missing='mask' leaves them out, missing='zero' "
+            "makes them 0, as the paper does once the observed ones are standardised."
         )
     with np.errstate(over="ignore"):
         if not np.isfinite(np.vdot(values, values)):
@@ -91,16 +82,9 @@ def read_matrix(data: Any, name: str, missing: str | None = None) -> Matrix:
     return Matrix(values, rows, columns, len(values), observed=observed)
 
 
-def _fill(values, observed, missing: str, name: str, columns) -> None:
-    """Replace missing entries, in place."""
-    empty = np.flatnonzero(~observed.any(axis=0))
-    if empty.size > 0:
-        label = empty[0] if columns is None else columns[empty[0]]
-        raise ValueError(f"No entry of column {label} of {name} is observed; drop the column.")
-    filling = np.zeros(values.shape[1])
-    if missing == "mask":
-        filling = np.nanmean(values, axis=0)
-    values[~observed] = np.broadcast_to(filling, values.shape)[~observed]
+def labels_or_numbers(labels: NDArray | None, length: int) -> NDArray:
+    """Return the labels if there are any, else the numbers from 0."""
+    return np.arange(length) if labels is None else labels
 
 
 def read_count(k: Any, size: int) -> int | None:
@@ -112,6 +96,15 @@ def read_count(k: Any, size: int) -> int | None:
     if not 0 <= k <= size:
         raise ValueError(f"k must be between 0 and the {size} columns to choose from, got {k}.")
     return int(k)
+
+
+def read_whole_number(value: Any, name: str, least: int = 1) -> int:
+    """Return `value`, a whole number that is not below `least`."""
+    if isinstance(value, bool) or int(value) != value or value < least:
+        kinds = {0: "0 or a positive integer", 1: "a positive integer"}
+        kind = kinds.get(least, f"a whole number, {least} or more")
+        raise ValueError(f"{name} must be {kind}, got {value!r}.")
+    return int(value)
 
 
 def read_bounds(bounds: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -133,41 +126,19 @@ def read_bounds(bounds: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     return lower, upper
 
 
-def read_positive(value: Any, name: str) -> Any:
-    """Return `value`, a positive number or array of them."""
-    array = _read_number(value, name)
-    if not ((array > 0) & np.isfinite(array)).all():
-        raise ValueError(f"{name} must be positive and finite, got {value!r}.")
-    return array
-
-
-def read_real(value: Any, name: str) -> Any:
-    """Return `value`, a finite number or array of them."""
-    array = _read_number(value, name)
-    if not np.isfinite(array).all():
-        raise ValueError(f"{name} must be finite, got {value!r}.")
-    return array
-
-
-def read_probability(value: Any, name: str) -> Any:
-    """Return `value`, a probability or a vector of them."""
-    array = _read_number(value, name)
-    if not ((array >= 0) & (array <= 1)).all():
-        raise ValueError(f"{name} must be between 0 and 1, got {value!r}.")
-    return array
-
-
-def _read_number(value: Any, name: str) -> NDArray[np.float64]:
+def read_numbers(value: Any, name: str, kind: str) -> NDArray[np.float64]:
+    """Return `value`, a number or array that is finite, positive and finite, or between 0 and 1."""
     try:
-        return np.asarray(value, dtype=np.float64)
+        numbers = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise TypeError(
             f"{name} must be a number or an array of numbers, got {value!r}."
         ) from error
-
-
-def _flat(index: pd.Index) -> NDArray:
-    """Labels as a flat array; those of several levels become one string each."""
-    if isinstance(index, pd.MultiIndex):
-        return np.array(["/".join(map(str, label)) for label in index])
-    return np.asarray(index)
+    inside = np.isfinite(numbers)
+    if kind == "positive and finite":
+        inside &= numbers > 0
+    elif kind == "between 0 and 1":
+        inside &= (numbers >= 0) & (numbers <= 1)
+    if not inside.all():
+        raise ValueError(f"{name} must be {kind}, got {value!r}.")
+    return numbers

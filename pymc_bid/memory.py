@@ -11,34 +11,28 @@ from pymc.model import Model, modelcontext
 
 from pymc_bid.graph.values import Point, Quantities
 
-DRAWS, TUNE, CHAINS = 1000, 1000, 4
-"""What `pm.sample` does if it is not told otherwise."""
 CONTAINER = Path("/sys/fs/cgroup")
 """Where Linux says what a container may take."""
 _told: WeakSet[Model] = WeakSet()
 
 
 def trace_size(
-    draws: int = DRAWS,
-    tune: int = TUNE,
-    chains: int = CHAINS,
+    draws: int = 1000,
+    tune: int = 1000,
+    chains: int = 4,
     *,
     var_names: Sequence[str] | None = None,
     model: Model | None = None,
 ) -> int:
-    """Bytes that `pm.sample` needs for its draws.
+    """Bytes that `pm.sample` needs for its draws, by default those that it makes by default.
 
     PyMC reserves room for every draw, tuning included, of every variable, with and without its
     transform, and copies what follows the tuning into the result.
 
     Parameters
     ----------
-    draws, tune, chains : int
+    draws, tune, chains, var_names, model
         As for `pm.sample`.
-    var_names : sequence of str, optional
-        As for `pm.sample`: the variables to keep, all if not given.
-    model : pymc.Model, optional
-        Taken from the context if not given.
 
     Examples
     --------
@@ -47,7 +41,7 @@ def trace_size(
     """
     model = modelcontext(model)
     sizes = _draw_sizes(model, var_names, model.initial_point())
-    return sum(sizes.values()) * _number_of_draws(draws, tune, chains)
+    return sum(sizes.values()) * chains * (tune + 2 * draws)
 
 
 def warn_if_too_large(model: Model, point: Point) -> None:
@@ -59,17 +53,17 @@ def warn_if_too_large(model: Model, point: Point) -> None:
     if model in _told:
         return
     sizes = _draw_sizes(model, None, point)
-    needed = _number_of_draws(DRAWS, TUNE, CHAINS) * sum(sizes.values())
-    free = free_memory()
+    total, free = sum(sizes.values()), free_memory()
+    needed = 4 * (1000 + 2 * 1000) * total
     if needed <= free:
         return
     _told.add(model)
     largest = max(sizes, key=lambda name: sizes[name])
     warnings.warn(
-        f"pm.sample() with its defaults, {CHAINS} chains of {TUNE} + {DRAWS} draws, keeps "
-        f"{_readable(needed)}, and {_readable(free)} of memory are free: "
-        f"{_readable(sum(sizes.values()))} for each draw, {_readable(sizes[largest])} of it for "
-        f"{largest}. If you have not done so, leave {largest} out with `var_names=` and keep its "
+        f"pm.sample() with its defaults, 4 chains of 1000 + 1000 draws, keeps {_readable(needed)}, "
+        f"and {_readable(free)} of memory are free: {_readable(total)} for each draw, "
+        f"{_readable(sizes[largest])} of it for {largest}. If you have not done so, leave "
+        f"{largest} out with `var_names=` and keep its "
         "means, and every k-th draw of it, with bid.RunningMeans; or ask for fewer draws or "
         "chains, bid.trace_size says what they take.",
         UserWarning,
@@ -93,9 +87,8 @@ def free_memory() -> int:
 
 def _draw_sizes(model: Model, var_names, point: Point) -> dict[str, int]:
     """Bytes that one draw of each variable takes."""
-    if var_names is None:
-        variables = model.unobserved_value_vars
-    else:
+    variables = model.unobserved_value_vars
+    if var_names is not None:
         asked = [v for v in model.unobserved_RVs if v.name in set(var_names)]
         variables = model.replace_rvs_by_values(asked)
     shapes = Quantities([v.shape for v in variables], model)(point)
@@ -103,11 +96,6 @@ def _draw_sizes(model: Model, var_names, point: Point) -> dict[str, int]:
         variable.name: int(np.prod(shape)) * np.dtype(variable.dtype).itemsize
         for variable, shape in zip(variables, shapes, strict=True)
     }
-
-
-def _number_of_draws(draws: int, tune: int, chains: int) -> int:
-    """Draws in memory at once: all of them, and again what follows the tuning."""
-    return chains * (tune + 2 * draws)
 
 
 def _readable(size: float) -> str:

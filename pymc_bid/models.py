@@ -1,24 +1,6 @@
 """The paper's models as PyMC graphs: GBT and GBTN, with a fixed or a free number of columns."""
 
-import numpy as np
-import pymc as pm
-import pytensor.tensor as pt
-from pytensor.graph.basic import Variable
-
-from pymc_bid.distributions import GTNSNG, CompressedNormal, Interpolation, StateVector
-from pymc_bid.graph.decomposition import remember
-from pymc_bid.inputs import (
-    OBSERVED,
-    ROWS,
-    read_bounds,
-    read_count,
-    read_matrix,
-    read_positive,
-    read_probability,
-    read_real,
-)
-
-NOISE = ("common", "column")
+from pymc_bid.model_graph import build_model
 
 
 def gbt(
@@ -108,14 +90,11 @@ def gbt(
     >>> [variable.name for variable in model.free_RVs]
     ['r', 'sigma2', 'omega2', 'Y']
     """
-    model, lower, upper, shape = _start(
-        A, k, pool, bounds, alpha_sigma, beta_sigma, inclusion, missing, noise
+    return build_model(
+        *(A, k, pool, missing, inclusion, (noise, alpha_sigma, beta_sigma)),
+        *(bounds, {"mu": (mu, "finite"), "tau": (tau, "positive and finite")}),
+        (own_mean, alpha_omega, beta_omega) if identity else None,
     )
-    _add_own_density(model, identity, own_mean, alpha_omega, beta_omega)
-    mu, tau = _read(read_real, mu, "mu"), _read(read_positive, tau, "tau")
-    for name, value in (("mu", mu), ("tau", tau)):
-        _check_broadcast(name, value, shape)
-    return _finish(model, mu, tau, lower, upper)
 
 
 def gbtn(
@@ -167,175 +146,14 @@ def gbtn(
     >>> [variable.name for variable in model.free_RVs]
     ['r', 'sigma2', 'mu_tau', 'Y']
     """
-    model, lower, upper, _ = _start(
-        A, k, pool, bounds, alpha_sigma, beta_sigma, inclusion, missing, noise
-    )
-    _add_own_density(model, identity, own_mean, alpha_omega, beta_omega)
-    with model:
-        model.add_coord(*_dims(model, "hyperparameter"), ["mu", "tau"])
-        mu_tau = GTNSNG(
-            "mu_tau",
-            mu_mu=_read(read_real, mu_mu, "mu_mu"),
-            tau_mu=_read(read_positive, tau_mu, "tau_mu"),
-            alpha_t=_read(read_positive, alpha_t, "alpha_t"),
-            beta_t=_read(read_positive, beta_t, "beta_t"),
-            lower=lower,
-            upper=upper,
-            dims=_dims(model, "basis", "column", "hyperparameter"),
-        )
-    return _finish(model, mu_tau[..., 0], mu_tau[..., 1], lower, upper)
-
-
-def _start(A, k, pool, bounds, alpha_sigma, beta_sigma, inclusion, missing, noise):
-    """Return a model with data, state vector and noise variance, and what the weights need."""
-    target = read_matrix(A, "A", missing)
-    candidates = target if pool is None else read_matrix(pool, "pool", missing)
-    rows, columns = target.values.shape
-    size = candidates.values.shape[1]
-    if pool is not None and (target.compressed or candidates.compressed):
-        raise TypeError(
-            "A or pool is compressed; they can't be compressed apart, for both have to be "
-            "transformed alike. Pass both as they are."
-        )
-    if candidates.values.shape[0] != rows:
-        raise ValueError(
-            f"pool has {candidates.values.shape[0]} rows, A has {rows}; they must be the same."
-        )
-    labelled = target.rows is not None and candidates.rows is not None
-    if labelled and not np.array_equal(target.rows, candidates.rows):
-        raise ValueError("The row labels of pool and A differ; align them first.")
-    k = read_count(k, size)
-    if noise not in NOISE:
-        raise ValueError(f"noise must be one of {NOISE}, got {noise!r}.")
-    lower, upper = read_bounds(bounds)
-    for name, value in (("lower bounds", lower), ("upper bounds", upper)):
-        _check_broadcast(name, value, (size, columns))
-    inclusion = _read(read_probability, inclusion, "inclusion")
-    _check_broadcast("inclusion", inclusion, (size,))
-
-    coords = {
-        "row": _labels(target.rows, rows),
-        "column": _labels(target.columns, columns),
-        "basis": _labels(candidates.columns, size),
+    hyperprior = {
+        "mu_mu": (mu_mu, "finite"),
+        "tau_mu": (tau_mu, "positive and finite"),
+        "alpha_t": (alpha_t, "positive and finite"),
+        "beta_t": (beta_t, "positive and finite"),
     }
-    context = pm.Model.get_context(error_if_none=False)
-    with pm.Model() if context is None else context as model:
-        model.add_coords(dict(zip(_dims(model, *coords), coords.values(), strict=True)))
-        pm.Data("target", target.values, dims=_dims(model, "row", "column"))
-        if target.compressed:
-            pm.Data(ROWS, target.number_of_rows)
-        if target.observed is not None:
-            observed = target.observed.astype(np.float64)
-            pm.Data(OBSERVED, observed, dims=_dims(model, "row", "column"))
-            pm.Data("entries", target.values[target.observed])
-        if pool is not None:
-            pm.Data("pool", candidates.values, dims=_dims(model, "row", "basis"))
-        # A state vector starts from a draw, so that a sampler that is stuck shows in R-hat. No
-        # transforms: our steps do not need them, and they would store everything twice.
-        chosen = {"p": inclusion} if k is None else {"k": k}
-        state = StateVector("r", n=size, dims=_dims(model, "basis"), **chosen)
-        pm.Deterministic("K", state.sum())
-        pm.InverseGamma(
-            "sigma2",
-            alpha=_read(read_positive, alpha_sigma, "alpha_sigma"),
-            beta=_read(read_positive, beta_sigma, "beta_sigma"),
-            dims=_dims(model, "column") if noise == "column" else None,
-            default_transform=None,
-        )
-    return model, lower, upper, (size, columns)
-
-
-def _add_own_density(model, identity, own_mean, alpha_omega, beta_omega):
-    """Add what the chosen columns' own density needs, if they are to have one."""
-    if not identity:
-        return
-    if _has(model, "pool"):
-        raise ValueError(
-            "identity=True is for a matrix decomposed by its own columns; leave out pool, or "
-            "identity."
-        )
-    own_mean = read_real(own_mean, "own_mean")
-    (basis,) = _dims(model, "basis")
-    columns = len(model.coords[basis])
-    _check_broadcast("own_mean", own_mean, (columns,))
-    with model:
-        pm.Data("own_mean", np.broadcast_to(own_mean, (columns,)), dims=basis)
-        pm.InverseGamma(
-            "omega2",
-            alpha=read_positive(alpha_omega, "alpha_omega"),
-            beta=read_positive(beta_omega, "beta_omega"),
-            dims=basis,
-            default_transform=None,
-        )
-
-
-def _finish(model, mean, precision, lower, upper):
-    """Add the weights, with one prior or another, and the likelihood."""
-    unbounded = [bool(np.isinf(bound).all()) for bound in (lower, upper)]
-    with model:
-        if all(unbounded):
-            weights = pm.Normal("Y", mu=mean, tau=precision, dims=_dims(model, "basis", "column"))
-        else:
-            weights = pm.TruncatedNormal(
-                "Y",
-                mu=mean,
-                tau=precision,
-                lower=None if unbounded[0] else lower,
-                upper=None if unbounded[1] else upper,
-                dims=_dims(model, "basis", "column"),
-                default_transform=None,
-            )
-        observed = {"observed": model["target"], "dims": _dims(model, "row", "column")}
-        sigma = pt.sqrt(model["sigma2"])
-        rows = model[ROWS] if _has(model, ROWS) else None
-        if _has(model, "omega2"):
-            omega = pt.sqrt(model["omega2"])
-            mean = model["own_mean"]
-            if rows is not None:
-                # What compression makes of a column of ones.
-                first = np.arange(len(model.coords[model.name_for("row")])) == 0
-                mean = first[:, None] * pt.sqrt(rows) * mean
-            precision = model[OBSERVED] if _has(model, OBSERVED) else 1.0
-            scales = (sigma, omega, mean)
-            options = {"precision": precision, "rows": rows, **observed}
-            Interpolation("A", model["r"], weights, *scales, **options)
-        else:
-            pool = model["pool"] if _has(model, "pool") else model["target"]
-            fitted = (pool * model["r"]) @ weights
-            if _has(model, OBSERVED):
-                places = model[OBSERVED].nonzero()
-                sigma = sigma if model["sigma2"].ndim == 0 else sigma[places[1]]
-                pm.Normal("A", mu=fitted[places], sigma=sigma, observed=model["entries"])
-            elif rows is None:
-                pm.Normal("A", mu=fitted, sigma=sigma, **observed)
-            else:
-                CompressedNormal("A", fitted, sigma, rows, **observed)
-    remember(model.root)
-    return model
-
-
-def _dims(model, *names):
-    """Return the names of dims in a model, which has a prefix if it has a name."""
-    return tuple(model.name_for(name) for name in names)
-
-
-def _has(model, name):
-    return model.name_for(name) in model.named_vars
-
-
-def _read(check, value, name):
-    """Return a number or array that was checked, or a variable as it is."""
-    return value if isinstance(value, Variable) else check(value, name)
-
-
-def _labels(labels, length):
-    return np.arange(length) if labels is None else labels
-
-
-def _check_broadcast(name, value, shape):
-    if isinstance(value, Variable):
-        return
-    try:
-        np.broadcast_to(value, shape)
-    except ValueError as error:
-        raise ValueError(f"{name} has shape {value.shape}, which does not fit {shape}.") from error
+    return build_model(
+        *(A, k, pool, missing, inclusion, (noise, alpha_sigma, beta_sigma)),
+        *(bounds, hyperprior),
+        (own_mean, alpha_omega, beta_omega) if identity else None,
+    )

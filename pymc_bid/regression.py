@@ -64,15 +64,10 @@ class Regression(NamedTuple):
         weights: NDArray[np.float64],
         interpolated: NDArray[np.float64] | None = None,
     ) -> NDArray[np.float64]:
-        """Sum of the squares of the residual of each target, (L,).
+        """Sum of the squares of the residual of each target, (L,), for columns J and Y, (N, L).
 
-        Parameters
-        ----------
-        active : array (K,)
-            The chosen columns, ascending.
-        weights : array (N, L)
-        interpolated : array (L,), optional
-            Zero for targets whose errors nobody asks for; those may be anything.
+        Zeros in `interpolated`, (L,), are targets whose errors nobody asks for; those may be
+        anything.
         """
         if interpolated is None:
             interpolated = np.ones(weights.shape[1])
@@ -93,18 +88,9 @@ def reduce_regression(
 ) -> Regression:
     """Reduce a pool (M, N) and a target (M, L) to what the samplers need.
 
-    Parameters
-    ----------
-    pool, target : arrays (M, N) and (M, L)
-    row_weights : array (M, L), optional
-        Known precision of each entry of the target, 0 where it is missing; all 1 if not given.
-    number_of_rows : int, optional
-        Rows M that a compressed target had; those that it has if not given.
-
-    Raises
-    ------
-    ValueError
-        If the data have nan or infinite entries, or entries so large that their squares overflow.
+    Row weights are known precisions of the entries of the target, (M, L), 0 where one is missing;
+    all 1 if not given. A compressed target had `number_of_rows`, by default those that it has.
+    ValueError if there are nan or infinite entries, or ones so large that their squares overflow.
     """
     for name, values in (("pool", pool), ("target", target)):
         if not np.isfinite(values).all():

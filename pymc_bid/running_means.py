@@ -2,15 +2,14 @@
 
 from typing import Any
 
-import arviz as az
 import numpy as np
 import xarray as xr
 from numpy.typing import NDArray
 from pymc.model import Model, modelcontext
 
-from pymc_bid.graph.decomposition import find_decompositions
-from pymc_bid.inputs import read_matrix
-from pymc_bid.results.draws import read_group, read_posterior
+from pymc_bid.graph.decomposition import only_decomposition
+from pymc_bid.inputs import read_matrix, read_whole_number
+from pymc_bid.results.posterior import read_group, read_posterior, with_groups
 
 
 class RunningMeans:
@@ -44,29 +43,21 @@ class RunningMeans:
     """
 
     def __init__(self, model: Model | None = None, *, every: int | None = None):
-        if every is not None and (isinstance(every, bool) or int(every) != every or every < 1):
-            raise ValueError(f"every must be a positive integer or None, got {every!r}.")
+        self.every = None if every is None else read_whole_number(every, "every")
         model = modelcontext(model)
-        found = find_decompositions(model)
-        if len(found) != 1:
-            raise TypeError(
-                f"model has {len(found)} decompositions; running means are kept of exactly one."
-            )
-        (self._decomposition,) = found
+        self._decomposition = only_decomposition(model, "running means are kept of")
         roles = self._decomposition.roles
         left_out = (roles.weights, roles.hyperparameters)
-        self.every = every
         self.var_names = [v.name for v in model.unobserved_RVs if v not in left_out]
-        dims = model.named_vars_to_dims.get(roles.weights.name) or ("basis", "column")
-        self._dims = tuple(dims)
-        self._coords = {dim: list(model.coords[dim]) for dim in dims if model.coords.get(dim)}
+        self._dims = tuple(model.named_vars_to_dims.get(roles.weights.name, ("basis", "column")))
+        self._coords = {dim: list(model.coords[dim]) for dim in self._dims if dim in model.coords}
         self._start()
 
     def _start(self) -> None:
+        shape = self._decomposition.regression().shape
         self.number = 0
-        self._inclusion: NDArray[np.float64] | None = None
-        self._mean: NDArray[np.float64] | None = None
-        self._squares: NDArray[np.float64] | None = None
+        self._inclusion = np.zeros(shape[0])
+        self._mean, self._squares = np.zeros((2, *shape))
         self._seen: dict[int, int] = {}
         self._kept: dict[int, list[NDArray[np.float64]]] = {}
 
@@ -80,31 +71,23 @@ class RunningMeans:
             return
         state = self._decomposition.state.read(draw.point)
         weights = self._decomposition.weights.read(draw.point)
-        self._add(state, weights)
         if self.every is not None and position % self.every == 0:
             self._kept.setdefault(draw.chain, []).append(weights.copy())
         self._seen[draw.chain] = position + 1
-
-    def _add(self, state: NDArray[np.int64], weights: NDArray[np.float64]) -> None:
-        active = np.flatnonzero(state == 1)
-        chosen = np.zeros(weights.shape)
-        chosen[active] = weights[active]
+        active = np.flatnonzero(state)
+        deviation = weights * state[:, None]
         if self._decomposition.regression().shared:
-            chosen[np.ix_(active, active)] = np.eye(active.size)
-        if self._mean is None:
-            self._inclusion = np.zeros(state.size)
-            self._mean, self._squares = np.zeros(weights.shape), np.zeros(weights.shape)
+            deviation[np.ix_(active, active)] = np.eye(active.size)
         # Welford's updates, whose sums of squares do not cancel.
         self.number += 1
         self._inclusion += (state - self._inclusion) / self.number
-        chosen -= self._mean
-        self._mean += chosen / self.number
-        self._squares += (1 - 1 / self.number) * chosen**2
+        deviation -= self._mean
+        self._mean += deviation / self.number
+        self._squares += (1 - 1 / self.number) * deviation**2
 
     @property
     def inclusion(self) -> xr.DataArray:
         """Share of the draws in which each column is chosen."""
-        self._require_draws()
         return self._labelled(self._inclusion, self._dims[:1])
 
     @property
@@ -113,14 +96,12 @@ class RunningMeans:
 
         In each draw the weights of a chosen column of A are those of the identity.
         """
-        self._require_draws()
         return self._labelled(self._mean, self._dims)
 
     @property
     def W_sd(self) -> xr.DataArray:
         """Standard deviation of the same."""
-        self._require_draws()
-        return self._labelled(np.sqrt(self._squares / self.number), self._dims)
+        return self._labelled(np.sqrt(self._squares / max(self.number, 1)), self._dims)
 
     def reconstruction(self, A: Any) -> NDArray[np.float64]:
         """Mean of C·W over all draws: the product is linear in W, so this is B times its mean.
@@ -130,12 +111,12 @@ class RunningMeans:
         A : array_like, pandas.DataFrame, xarray.DataArray or CompressedMatrix
             The columns that were chosen from: the matrix, or the pool if there was one.
         """
-        candidates = read_matrix(A, "A").values
-        if candidates.shape[1] != self.W.shape[0]:
+        candidates, W = read_matrix(A, "A").values, self.W.values
+        if candidates.shape[1] != len(W):
             raise ValueError(
-                f"A has {candidates.shape[1]} columns, there are {self.W.shape[0]} to choose from."
+                f"A has {candidates.shape[1]} columns, there are {len(W)} to choose from."
             )
-        return candidates @ self.W.values
+        return candidates @ W
 
     def thinned(self, idata: Any) -> Any:
         """Return every k-th draw with its Y, in the form of `idata`.
@@ -159,21 +140,16 @@ class RunningMeans:
         few = posterior.isel(every)
         length = few.sizes["draw"]
         weights = np.stack([np.stack(self._kept[chain][:length]) for chain in chains])
-        name = self._decomposition.roles.weights.name
-        kept = {name: (("chain", "draw", *self._dims), weights)}
+        kept = {self._decomposition.roles.weights.name: (("chain", "draw", *self._dims), weights)}
         groups = {"posterior": few.assign(kept).assign_coords(self._coords)}
-        statistics = read_group(idata, "sample_stats")
-        if statistics is not None:
-            groups["sample_stats"] = statistics.isel(every)
-        for group in ("observed_data", "constant_data"):
-            values = read_group(idata, group)
-            if values is not None:
-                groups[group] = values
-        if isinstance(idata, xr.DataTree):
-            return xr.DataTree.from_dict(groups)
-        return az.InferenceData(**groups)
+        for name in ("sample_stats", "observed_data", "constant_data"):
+            values = read_group(idata, name)
+            if values:
+                groups[name] = values.isel(every) if name == "sample_stats" else values
+        return with_groups(idata, groups)
 
     def _labelled(self, values, dims) -> xr.DataArray:
+        self._require_draws()
         coords = {dim: self._coords[dim] for dim in dims if dim in self._coords}
         return xr.DataArray(values, dims=dims, coords=coords)
 

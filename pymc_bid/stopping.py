@@ -5,7 +5,8 @@ import warnings
 
 import numpy as np
 
-from pymc_bid.results.convergence import effective_size, r_hat
+from pymc_bid.inputs import read_whole_number
+from pymc_bid.results.diagnostics import effective_size, r_hat
 
 WATCHED = ("bid_mse", "bid_K")
 
@@ -32,13 +33,10 @@ class StopWhenStationary:
 
     Parameters
     ----------
-    every : int
-        Draws between checks.
-    minimum : int
-        Draws of each chain before the first check.
-    r_hat : float
-    ess : float
-        Over all chains together.
+    every, minimum : int
+        Draws between checks, and of each chain before the first one.
+    r_hat, ess : float
+        Limits; the ESS is that of all chains together.
 
     Attributes
     ----------
@@ -59,13 +57,10 @@ class StopWhenStationary:
     def __init__(
         self, *, every: int = 100, minimum: int = 200, r_hat: float = 1.01, ess: float = 400
     ):
-        for name, value in (("every", every), ("minimum", minimum)):
-            if isinstance(value, bool) or int(value) != value or value < 1:
-                raise ValueError(f"{name} must be a positive integer, got {value!r}.")
         if not r_hat > 1:
             raise ValueError(f"r_hat must be above 1, got {r_hat!r}.")
-        self.every = int(every)
-        self.minimum = max(int(minimum), 8)
+        self.every = read_whole_number(every, "every")
+        self.minimum = max(read_whole_number(minimum, "minimum"), 8)
         self.r_hat = float(r_hat)
         self.ess = float(ess)
         self._others = _children()
@@ -90,61 +85,48 @@ class StopWhenStationary:
         series.append(_watched(draw.stats))
         if draw.is_last:
             self._finished.add(draw.chain)
-        if self._workers > 0:
-            self._end_all_if_stationary()
-        else:
-            self._end_one_if_stationary(draw.chain)
-
-    def _end_all_if_stationary(self):
-        waiting = len(self._seen) < self._workers
-        if waiting:
+        if self._workers == 0 and len(self._seen) > 1:
+            # One after the other: these end when the first one did.
+            if len(series) == self.stopped_at:
+                raise KeyboardInterrupt
+        elif len(self._seen) < self._workers:
             if self._finished and not self._warned:
                 self._warned = True
                 warnings.warn(
                     "Some chains wait until others have ended, so sampling can't be stopped early "
                     "for all of them; use cores=chains.",
                     UserWarning,
-                    stacklevel=3,
+                    stacklevel=2,
                 )
-            return
-        lengths = np.array([len(series) for series in self._seen.values()])
-        shortest = lengths.min()
-        if shortest < self.minimum or shortest < self._checked + self.every:
+        else:
+            self._end_if_stationary()
+
+    def _end_if_stationary(self):
+        chains = list(self._seen.values())
+        lengths = np.array([len(series) for series in chains])
+        shortest = int(lengths.min())
+        if shortest < max(self.minimum, self._checked + self.every):
             return
         self._checked = shortest
+        values = np.array([series[:shortest] for series in chains])
+        if len(chains) == 1:
+            half = shortest // 2
+            values = np.concatenate([values[:, :half], values[:, -half:]])
         # PyMC keeps the chains for which chains × draws is largest; none must be lost.
         kept = np.sort(lengths) * np.arange(lengths.size, 0, -1)
-        if kept.argmax() == 0 and self._stationary(
-            np.array([series[:shortest] for series in self._seen.values()])
-        ):
-            self.stopped_at = int(shortest)
+        if kept.argmax() == 0 and self._stationary(values):
+            self.stopped_at = shortest
             # PyMC's own way to end sampling from a callback; it returns the draws so far.
-            raise KeyboardInterrupt
-
-    def _end_one_if_stationary(self, chain):
-        length = len(self._seen[chain])
-        if len(self._seen) == 1:
-            if length < max(self.minimum, self._checked + self.every):
-                return
-            self._checked = length
-            half = length // 2
-            series = np.array(self._seen[chain])
-            if self._stationary(np.stack([series[:half], series[-half:]])):
-                self.stopped_at = length
-                raise KeyboardInterrupt
-        elif length == self.stopped_at:
             raise KeyboardInterrupt
 
     def _stationary(self, values) -> bool:
         """Whether each of the watched numbers, (chain, draw, number), is stationary."""
-        for number in range(values.shape[2]):
-            series = values[:, :, number]
-            if np.ptp(series) == 0:
-                continue
-            # Not "above the limit": R-hat may be nan or infinite.
-            if not (r_hat(series) <= self.r_hat and effective_size(series) >= self.ess):
-                return False
-        return True
+        # Not "above the limit": R-hat may be nan or infinite.
+        return all(
+            np.ptp(series) == 0
+            or (r_hat(series) <= self.r_hat and effective_size(series) >= self.ess)
+            for series in np.moveaxis(values, 2, 0)
+        )
 
 
 def _children() -> set[int | None]:

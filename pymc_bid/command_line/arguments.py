@@ -1,8 +1,10 @@
 """What can be typed after `pymc-bid`. Imports nothing that is slow, so that --help is not."""
 
 import argparse
-from importlib.metadata import PackageNotFoundError, version
+import textwrap
 from pathlib import Path
+
+from pymc_bid import __version__
 
 WHY_IDENTITY = (
     "By default chosen columns have a density of their own (identity=True), because only then does "
@@ -25,15 +27,19 @@ def make_parser() -> argparse.ArgumentParser:
         description="Bayesian interpolative decomposition: which few columns explain all the "
         "others, how many they are, and how sure one can be.",
     )
-    parser.add_argument("--version", action="version", version=f"pymc-bid {_version()}")
+    parser.add_argument("--version", action="version", version=f"pymc-bid {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="command", required=True)
     fit = commands.add_parser(
         "fit",
         help="decompose the matrix in a file",
-        description="Decompose the matrix in a file: CSV, TSV, Parquet, NPY or zarr. Without a "
-        f"file, a planted example whose answer is known. {WHY_IDENTITY}",
+        description=textwrap.fill(
+            "Decompose the matrix in a file: CSV, TSV, Parquet, NPY or zarr. Without a file, a "
+            f"planted example whose answer is known. {WHY_IDENTITY}",
+            width=79,
+        ),
         epilog=EXIT_CODES,
-        formatter_class=_Formatter,
+        # Leaves the table of exit codes alone.
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     _add_fit_arguments(fit)
     return parser
@@ -93,24 +99,8 @@ def _add_fit_arguments(fit: argparse.ArgumentParser) -> None:
     output.add_argument("--quiet", action="store_true", help="no progress bars, no messages")
 
 
-class _Formatter(argparse.RawDescriptionHelpFormatter):
-    """Fills the description as usual, and leaves the table of exit codes alone."""
-
-    def _fill_text(self, text, width, indent):
-        if text == EXIT_CODES:
-            return super()._fill_text(text, width, indent)
-        return argparse.HelpFormatter._fill_text(self, text, width, indent)
-
-
 def _count(text: str) -> int:
     number = int(text)
     if number < 1:
         raise argparse.ArgumentTypeError(f"must be 1 or more, got {text}")
     return number
-
-
-def _version() -> str:
-    try:
-        return version("pymc-bid")
-    except PackageNotFoundError:
-        return "(not installed)"

@@ -49,20 +49,9 @@ class Outcome:
     verdict: Convergence
     interrupted: bool
 
-    @property
-    def converged(self) -> bool | None:
-        """Whether the chains agree; None if it can't be told."""
-        return self.verdict.converged
-
 
 def fit(options: Namespace) -> Outcome:
-    """Run the command with parsed options.
-
-    Raises
-    ------
-    Problem
-        If the file or the options can't be used.
-    """
+    """Run the command with parsed options; a Problem says why it or the file can't be used."""
     _check_outputs(options)
     source, planted, table = _read(options)
     prepared = standardise(table, options.scale)
@@ -75,10 +64,8 @@ def fit(options: Namespace) -> Outcome:
         result = decompose(idata, prepared.A, model=model, random_seed=options.seed)
         verdict = check_convergence(idata)
     # For whoever loads the file and has rows in the units of the data.
-    units = {"centre": prepared.centre.to_numpy(), "scale": prepared.scale.to_numpy()}
-    result = InterpolativeDecomposition(
-        result.data.assign({name: ("column", values) for name, values in units.items()})
-    )
+    units = {"centre": ("column", prepared.centre), "scale": ("column", prepared.scale)}
+    result = InterpolativeDecomposition(result.data.assign(units))
     drawn = idata["posterior"].sizes
     interrupted = drawn["chain"] * drawn["draw"] < options.chains * options.draws
     outcome = Outcome(source, planted, options, prepared, idata, result, verdict, interrupted)
@@ -86,10 +73,7 @@ def fit(options: Namespace) -> Outcome:
         result.to_netcdf(options.out)
     if options.report is not None:
         write_report(outcome, options.report)
-    if options.json:
-        print_json(outcome)
-    else:
-        print_summary(outcome)
+    (print_json if options.json else print_summary)(outcome)
     return outcome
 
 

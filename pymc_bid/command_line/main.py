@@ -30,4 +30,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return INTERRUPTED
     if outcome.interrupted:
         return INTERRUPTED
-    return NOT_CONVERGED if outcome.converged is False else DONE
+    return NOT_CONVERGED if outcome.verdict.converged is False else DONE

@@ -5,17 +5,20 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from pymc_bid.command_line.problems import Problem
+from pymc_bid.command_line.reading import text_columns
+from pymc_bid.results.convergence import some
 
 
 class Prepared(NamedTuple):
     """A matrix to be decomposed, and how to get back to the numbers in the file."""
 
     A: pd.DataFrame
-    centre: pd.Series
+    centre: NDArray[np.float64]
     """What was subtracted from each column."""
-    scale: pd.Series
+    scale: NDArray[np.float64]
     """By what it was divided after that."""
 
 
@@ -32,10 +35,7 @@ def name_rows(table: pd.DataFrame) -> pd.DataFrame:
 def check_numbers(table: pd.DataFrame, path: Path, drop: list[str]) -> pd.DataFrame:
     """Leave out columns by name and return a table of numbers, some of them missing.
 
-    Raises
-    ------
-    Problem
-        If something else is found.
+    A Problem says what else is found.
     """
     table = table.rename(columns=str)
     unknown = [name for name in drop if name not in table.columns]
@@ -47,11 +47,7 @@ def check_numbers(table: pd.DataFrame, path: Path, drop: list[str]) -> pd.DataFr
         raise Problem(f"{path}: two columns are called {repeated[0]}; give them different names.")
     # Columns without any entry have no type of their own.
     bare = table.columns[table.isna().all()]
-    text = [
-        name
-        for name in table.columns.difference(bare, sort=False)
-        if not pd.api.types.is_numeric_dtype(table[name])
-    ]
+    text = text_columns(table.drop(columns=bare))
     if text:
         raise Problem(_about_text(table, path, text))
     rows, columns = table.shape
@@ -64,29 +60,23 @@ def check_numbers(table: pd.DataFrame, path: Path, drop: list[str]) -> pd.DataFr
     if np.isnan(values).all():
         raise Problem(f"{path}: all entries are missing.")
     if len(bare):
-        raise Problem(f"{path}: all entries of {_some(bare)} are missing; --drop them.")
+        raise Problem(f"{path}: all entries of {_columns(bare)} are missing; --drop them.")
     if np.isinf(values).any():
         where = table.columns[np.isinf(values).any(axis=0)]
-        raise Problem(f"{path}: infinite entries in {_some(where)}; mend or --drop them.")
+        raise Problem(f"{path}: infinite entries in {_columns(where)}; mend or --drop them.")
     return pd.DataFrame(values, index=table.index, columns=table.columns)
 
 
 def standardise(table: pd.DataFrame, scale: str) -> Prepared:
     """Centre and scale each column, the matrix as a whole, or nothing."""
-    values = table.to_numpy()
-    if scale == "columns":
-        centre, spread = np.nanmean(values, axis=0), np.nanstd(values, axis=0)
-    elif scale == "matrix":
-        centre, spread = (np.full(table.shape[1], f(values)) for f in (np.nanmean, np.nanstd))
-    else:
-        centre, spread = np.zeros(table.shape[1]), np.ones(table.shape[1])
+    values, columns = table.to_numpy(), table.shape[1]
+    centre, spread = np.zeros(columns), np.ones(columns)
+    if scale != "none":
+        axis = 0 if scale == "columns" else None
+        centre, spread = (np.full(columns, f(values, axis)) for f in (np.nanmean, np.nanstd))
     # A constant column has nothing to be divided by.
     spread = np.where(spread > 0, spread, 1.0)
-    return Prepared(
-        table.sub(centre).div(spread),
-        pd.Series(centre, index=table.columns),
-        pd.Series(spread, index=table.columns),
-    )
+    return Prepared((table - centre) / spread, centre, spread)
 
 
 def _about_text(table: pd.DataFrame, path: Path, text: list[str]) -> str:
@@ -96,12 +86,10 @@ def _about_text(table: pd.DataFrame, path: Path, text: list[str]) -> str:
     found = f", such as {str(column[bad].iloc[0])[:40]!r}" if bad.any() else ""
     names = " ".join(f'"{name}"' if " " in name else name for name in text[:5])
     return (
-        f"{path}: text in {_some(pd.Index(text))}{found}; only numbers can be used. Leave these "
+        f"{path}: text in {_columns(text)}{found}; only numbers can be used. Leave these "
         f"columns out by --drop {names}{' …' * (len(text) > 5)}"
     )
 
 
-def _some(names: pd.Index, number: int = 5) -> str:
-    shown = ", ".join(map(str, names[:number]))
-    kind = "column " if len(names) == 1 else "columns "
-    return kind + (shown if len(names) <= number else f"{shown} and {len(names) - number} more")
+def _columns(names) -> str:
+    return f"column{'s' * (len(names) != 1)} {some(names, 5)}"

@@ -1,7 +1,6 @@
 """Reading a matrix from a file, with every way that can go wrong said in one line."""
 
 import csv
-import os
 from pathlib import Path
 
 import numpy as np
@@ -16,22 +15,24 @@ WORKING_COPIES = 4
 
 
 def read_file(path: Path) -> pd.DataFrame:
-    """Return the numbers in a file with the names of their rows and columns.
-
-    Raises
-    ------
-    Problem
-        If there are none, or if they can't be used.
-    """
+    """Return what is in a file with the names of its columns; a Problem says why it can't be."""
     ending = path.suffix.lower()
     reader = READERS.get(ending)
     if reader is None:
         raise Problem(f"{path}: unknown ending {ending!r}; it must be one of {ENDINGS}.")
-    _check_access(path, folder_allowed=ending == ".zarr")
+    if not path.exists():
+        raise Problem(f"{path}: no such file.")
     try:
-        table = reader(path)
-    except (Problem, KeyboardInterrupt):
+        if path.is_dir():
+            if ending != ".zarr":
+                raise Problem(f"{path}: a folder, not a file.")
+        elif path.stat().st_size == 0:
+            raise Problem(f"{path}: the file is empty.")
+        return reader(path)
+    except Problem:
         raise
+    except PermissionError:
+        raise Problem(f"{path}: no permission to read it; change that (chmod +r) first.") from None
     except MemoryError:
         raise Problem(
             f"{path}: not enough memory to read it; keep fewer rows or columns."
@@ -42,25 +43,6 @@ def read_file(path: Path) -> pd.DataFrame:
     except Exception as error:
         reason = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise Problem(f"{path}: can't be read as {ending[1:]}: {reason}") from None
-    return table
-
-
-def _check_access(path: Path, folder_allowed: bool) -> None:
-    try:
-        if path.is_dir():
-            if not folder_allowed:
-                raise Problem(f"{path}: a folder, not a file.")
-            os.listdir(path)
-            return
-        with path.open("rb") as stream:
-            if not stream.read(1):
-                raise Problem(f"{path}: the file is empty.")
-    except FileNotFoundError:
-        raise Problem(f"{path}: no such file.") from None
-    except PermissionError:
-        raise Problem(f"{path}: no permission to read it; change that (chmod +r) first.") from None
-    except OSError as error:
-        raise Problem(f"{path}: {error.strerror or error}.") from None
 
 
 def _read_text(path: Path) -> pd.DataFrame:
@@ -68,45 +50,39 @@ def _read_text(path: Path) -> pd.DataFrame:
     check_memory(path, path.stat().st_size)
     with path.open(newline="", encoding="utf-8-sig") as stream:
         first = stream.readline()
-    separator = _separator(first, "," if path.suffix.lower() == ".csv" else "\t")
+    usual = "," if path.suffix.lower() == ".csv" else "\t"
+    separator = max((usual, ",", ";", "\t", "|"), key=first.count)
     names = next(csv.reader([first], delimiter=separator), [])
     options: dict = {"sep": separator, "encoding": "utf-8-sig", "skipinitialspace": True}
-    if names and all(_is_number(name) for name in names):
+    if names and pd.to_numeric(pd.Series(names), errors="coerce").notna().all():
         options["header"] = None
     try:
-        table = pd.read_csv(path, **options, index_col=False, on_bad_lines="error")
-        if separator == ";" and _text_columns(table):
+        table = pd.read_csv(path, **options, index_col=False)
+        # Bad columns may be numbers with decimal commas.
+        if separator == ";" and text_columns(table):
             table = pd.read_csv(path, **options, decimal=",", index_col=False)
     except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:
-        ragged = _ragged_line(path, separator)
-        raise Problem(f"{path}: {ragged}" if ragged else f"{path}: {error}") from None
+        _check_lines(path, separator)
+        raise Problem(f"{path}: {error}") from None
     # Short lines are filled up silently.
     if table.shape[1] and table.iloc[:, -1].isna().any():
-        ragged = _ragged_line(path, separator)
-        if ragged:
-            raise Problem(f"{path}: {ragged}")
+        _check_lines(path, separator)
     if "header" in options:
         table.columns = [f"column {number}" for number in range(table.shape[1])]
     return table
 
 
-def _separator(line: str, usual: str) -> str:
-    counts = {mark: line.count(mark) for mark in (usual, ",", ";", "\t", "|")}
-    return max(counts, key=lambda mark: counts[mark])
-
-
-def _ragged_line(path: Path, separator: str) -> str | None:
-    """Say which line has another number of fields than the first, None if there is none."""
+def _check_lines(path: Path, separator: str) -> None:
+    """Raise a Problem if a line has another number of fields than the first."""
     with path.open(newline="", encoding="utf-8-sig") as stream:
         lines = csv.reader(stream, delimiter=separator)
         expected = len(next(lines, []))
         for fields in lines:
             if fields and len(fields) != expected:
-                return (
-                    f"line {lines.line_num} has {len(fields)} fields, the first line has "
+                raise Problem(
+                    f"{path}: line {lines.line_num} has {len(fields)} fields, the first line has "
                     f"{expected}; every line must have as many."
                 )
-    return None
 
 
 def _read_parquet(path: Path) -> pd.DataFrame:
@@ -181,13 +157,6 @@ def check_memory(path: Path, size: int) -> None:
         )
 
 
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
-def _text_columns(table: pd.DataFrame) -> list:
+def text_columns(table: pd.DataFrame) -> list:
+    """Return the names of columns that do not hold numbers."""
     return [name for name in table.columns if not pd.api.types.is_numeric_dtype(table[name])]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pymc_bid.command_line.arguments import WHY_IDENTITY
-from pymc_bid.command_line.summary import columns_to_show, headline
+from pymc_bid.command_line.summary import UNITS, columns_to_show, headline
 from pymc_bid.plots import (
     plot_decomposition,
     plot_error,
@@ -37,41 +37,43 @@ def write_report(outcome: "Outcome", path: Path) -> None:
 
 def _contents(outcome: "Outcome") -> dict[str, str]:
     result, options, verdict = outcome.result, outcome.options, outcome.verdict
-    sizes, attributes = outcome.idata["posterior"].sizes, result.data.attrs
-    state = {True: "good", False: "bad", None: "open"}[verdict.converged]
-    words = {
-        True: "The chains agree",
-        False: "Not converged: do not rely on this yet",
-        None: "Convergence can't be told",
-    }
+    sizes = outcome.idata["posterior"].sizes
+    state, words = {
+        True: ("good", "The chains agree"),
+        False: ("bad", "Not converged: do not rely on this yet"),
+        None: ("open", "Convergence can't be told"),
+    }[verdict.converged]
     reasons = list(verdict.reasons)
     if outcome.interrupted:
         reasons.append("Sampling was interrupted; what was drawn until then is shown.")
+    python = _LOAD.format(path="result.nc" if options.out is None else options.out.name)
+    if options.out is None:
+        again = "# Run again with --out result.nc to keep the decomposition in a file, then:"
+        python = f"{again}\n{python}"
+    number = "K left to the data" if options.k is None else f"K = {options.k}"
+    facts = {
+        "matrix": f"{result.data.sizes['row']} × {result.data.sizes['column']}",
+        "scaling": UNITS[options.scale],
+        "model": f"{options.model}, identity={not options.paper}, {number}",
+        "draws": f"{sizes['chain']} chains × {sizes['draw']}",
+        "seed": "none" if options.seed is None else str(options.seed),
+        "error of C·W": f"{result.mse:.4g} (mean square)",
+        "weights from": f"{result.data.attrs['draws_used']} draws",
+    }
     return {
         "source": escape(outcome.source),
         "headline": escape(headline(outcome)),
         "state": state,
-        "verdict": words[verdict.converged],
+        "verdict": words,
         "reasons": "".join(f"<li>{escape(reason)}</li>" for reason in reasons),
         "columns": _column_table(outcome),
         "groups": _groups(result),
         "pictures": "".join(_pictures(outcome)),
-        "facts": _facts(
-            {
-                "matrix": f"{result.data.sizes['row']} × {result.data.sizes['column']}",
-                "scaling": {"columns": "each column", "matrix": "whole matrix", "none": "none"}[
-                    options.scale
-                ],
-                "model": f"{options.model}, identity={not options.paper}, "
-                + ("K left to the data" if options.k is None else f"K = {options.k}"),
-                "draws": f"{sizes['chain']} chains × {sizes['draw']}",
-                "seed": "none" if options.seed is None else str(options.seed),
-                "error of C·W": f"{result.mse:.4g} (mean square)",
-                "weights from": f"{attributes['draws_used']} draws",
-            }
+        "facts": "".join(
+            f"<dt>{escape(name)}</dt><dd>{escape(fact)}</dd>" for name, fact in facts.items()
         ),
         "why": "" if options.paper else f"<p>{escape(WHY_IDENTITY)}</p>",
-        "python": escape(_python(outcome)),
+        "python": escape(python),
     }
 
 
@@ -107,19 +109,6 @@ def _groups(result) -> str:
     return f"<h3>Columns that stand for each other</h3><ul>{items}</ul>"
 
 
-def _facts(facts: dict[str, str]) -> str:
-    return "".join(f"<dt>{escape(k)}</dt><dd>{escape(v)}</dd>" for k, v in facts.items())
-
-
-def _python(outcome: "Outcome") -> str:
-    path = outcome.options.out
-    if path is None:
-        return "# Run again with --out result.nc to keep the decomposition in a file, then:\n" + (
-            _LOAD.format(path="result.nc")
-        )
-    return _LOAD.format(path=path.name)
-
-
 _LOAD = """\
 import pymc_bid as bid
 
@@ -133,90 +122,84 @@ result.data["centre"], result.data["scale"]  # what each column was standardised
 
 
 def _pictures(outcome: "Outcome") -> list[str]:
-    """HTML of each picture, in a wide and a narrow version."""
+    """HTML of each picture."""
     result, A = outcome.result, outcome.prepared.A
-    captions: list[tuple[str, str, Callable[[Any], None]]] = [
-        (
+    pictures = [
+        _figure(
             "Probability of each column being chosen",
             "Orange bars are the columns reported. Columns that share a probability stand for each "
             "other.",
-            lambda wide: _one(plot_inclusion, result, wide, 3.2),
+            lambda axes: plot_inclusion(result, ax=axes),
+            height=3.2,
         )
     ]
     if outcome.options.k is None:
-        captions.append(
-            (
+        pictures.append(
+            _figure(
                 "Number of columns",
                 "Over the draws of each chain, and its distribution. Chains should overlap.",
-                lambda wide: _row(plot_size, 2, result, wide, 2.6, width_ratios=[3, 1]),
+                lambda axes: plot_size(result, axes=axes),
+                number=2,
+                width_ratios=[3, 1],
             )
         )
-    captions.append(
-        (
+    pictures += [
+        _figure(
             "Error of each draw",
             "Should look like noise around one level, the same for all chains.",
-            lambda wide: _one(plot_error, result, wide, 2.6),
-        )
-    )
-    captions.append(
-        (
+            lambda axes: plot_error(result, ax=axes),
+        ),
+        _figure(
             "The matrix, its decomposition, and what is left",
             "Triangles mark the chosen columns. What is left should have no pattern.",
-            lambda wide: _maps(plot_decomposition, 3, wide, result, A),
-        )
-    )
+            lambda axes: plot_decomposition(result, A, axes=axes),
+            number=3,
+            height=3.8,
+            stacked=True,
+        ),
+    ]
     if result.columns:
-        captions.append(
-            (
+        pictures.append(
+            _figure(
                 "Weights",
                 "How each column is made of the chosen ones, and how well that is known.",
-                lambda wide: _maps(plot_weights, 2, wide, result),
+                lambda axes: plot_weights(result, axes=axes),
+                number=2,
+                height=3.8,
+                stacked=True,
             )
         )
-    return [_figure(title, text, draw) for title, text, draw in captions]
+    return pictures
 
 
-def _figure(title: str, text: str, draw: Callable[[Any], Any]) -> str:
-    wide, narrow = (_encoded(draw(is_wide)) for is_wide in (True, False))
+def _figure(
+    title: str,
+    text: str,
+    draw: Callable[[Any], Any],
+    number: int = 1,
+    height: float = 2.6,
+    stacked: bool = False,
+    **options,
+) -> str:
+    """HTML of a picture in a wide and a narrow version; on a narrow page axes may be stacked."""
+    # Not pyplot, whose windows and state belong to the user.
+    from matplotlib.figure import Figure
+
+    encoded = []
+    for width in (WIDE, NARROW):
+        rows, columns = (number, 1) if stacked and width == NARROW else (1, number)
+        # Each of the stacked ones is a little less high.
+        size = (width, height if rows == 1 else 3.2 * rows)
+        figure = Figure(figsize=size, layout="constrained")
+        draw(figure.subplots(rows, columns, sharey=True, **options))
+        stream = io.BytesIO()
+        figure.savefig(stream, format="png", dpi=144)
+        content = base64.b64encode(stream.getvalue()).decode("ascii")
+        encoded.append(f"data:image/png;base64,{content}")
+    wide, narrow = encoded
     return (
         f"<figure><h3>{escape(title)}</h3><picture>"
         f'<source media="(max-width: 640px)" srcset="{narrow}">'
         f'<img alt="{escape(title)}" src="{wide}"></picture>'
         f"<figcaption>{escape(text)}</figcaption></figure>"
     )
-
-
-def _new(rows: int, columns: int, width: float, height: float, **options):
-    # Not pyplot, whose windows and state belong to the user.
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(width, height), layout="constrained")
-    return figure, np.atleast_1d(figure.subplots(rows, columns, **options)).ravel()
-
-
-def _one(plot, result, wide: bool, height: float):
-    figure, (ax,) = _new(1, 1, WIDE if wide else NARROW, height)
-    plot(result, ax=ax)
-    return figure
-
-
-def _row(plot, number: int, result, wide: bool, height: float, **options):
-    figure, axes = _new(1, number, WIDE if wide else NARROW, height, sharey=True, **options)
-    plot(result, axes=axes)
-    return figure
-
-
-def _maps(plot, number: int, wide: bool, *arguments):
-    shape = (1, number, WIDE, 3.8) if wide else (number, 1, NARROW, 3.2 * number)
-    figure, axes = _new(*shape, sharey=True)
-    plot(*arguments, axes=axes)
-    return figure
-
-
-def _encoded(figure) -> str:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-
-    FigureCanvasAgg(figure)
-    stream = io.BytesIO()
-    figure.savefig(stream, format="png", dpi=144)
-    return "data:image/png;base64," + base64.b64encode(stream.getvalue()).decode("ascii")

@@ -14,27 +14,29 @@ if TYPE_CHECKING:
     from pymc_bid.command_line.fit import Outcome
 
 LONGEST_TABLE = 30
+UNITS = {
+    "columns": "each column standardised",
+    "matrix": "matrix standardised",
+    "none": "in the units of the data",
+}
 
 
 def columns_to_show(outcome: "Outcome") -> pd.DataFrame:
     """Return the inclusion table with what is worth showing, the most probable first."""
     table = outcome.result.inclusion
-    chosen = np.isin(np.arange(len(table)), outcome.result.positions)
-    table = table.assign(chosen=chosen).sort_values(
-        ["inclusion", "chosen"], ascending=False, kind="stable"
-    )
-    return table[(table["inclusion"] >= WORTH_A_NAME) | table["chosen"]]
+    table["chosen"] = np.isin(np.arange(len(table)), outcome.result.positions)
+    table = table[(table["inclusion"] >= WORTH_A_NAME) | table["chosen"]]
+    return table.sort_values(["inclusion", "chosen"], ascending=False, kind="stable")
 
 
 def headline(outcome: "Outcome") -> str:
     """Return one sentence that says what was found."""
-    result = outcome.result
-    size = result.size
-    number, of = len(result.columns), result.data.sizes["basis"]
-    probable = f"K = {size.idxmax()} with probability {size.max():.2f}"
+    result, size = outcome.result, outcome.result.size
+    number = f"{len(result.columns)} of {result.data.sizes['basis']} columns"
     if outcome.options.k is not None:
-        return f"The {number} of {of} columns that explain the others best."
-    return f"{number} of {of} columns explain the others ({probable})."
+        return f"The {number} that explain the others best."
+    probable = f"K = {size.idxmax()} with probability {size.max():.2f}"
+    return f"{number} explain the others ({probable})."
 
 
 def print_summary(outcome: "Outcome") -> None:
@@ -63,24 +65,20 @@ def print_summary(outcome: "Outcome") -> None:
     if len(groups):
         some = "; ".join("/".join(map(str, members)) for members in groups["columns"].iloc[:4])
         lines.append(f"interchangeable: {some}")
-    lines.append(f"mean squared error of C·W: {result.mse:.4g} ({_units(options.scale)})")
+    lines.append(f"mean squared error of C·W: {result.mse:.4g} ({UNITS[options.scale]})")
     lines.append(str(outcome.verdict))
     if outcome.interrupted:
-        lines.append(f"interrupted; {_drawn(outcome)} were kept.")
-    lines += [f"{name}: {path}" for name, path in written(outcome).items()]
+        sizes = outcome.idata["posterior"].sizes
+        lines.append(f"interrupted; {sizes['chain']} chains of {sizes['draw']} draws were kept.")
+    lines += [f"{name}: {path}" for name, path in _written(outcome).items()]
     console.print("\n".join(lines), highlight=False, markup=False)
 
 
 def print_json(outcome: "Outcome") -> None:
     """Print everything that the table shows, and more, as JSON."""
-    print(json.dumps(as_dictionary(outcome), indent=2, allow_nan=False, ensure_ascii=False))
-
-
-def as_dictionary(outcome: "Outcome") -> dict[str, Any]:
-    """Return the outcome in types that JSON has."""
     result, options, verdict = outcome.result, outcome.options, outcome.verdict
     sizes = outcome.idata["posterior"].sizes
-    return {
+    found: dict[str, Any] = {
         "source": outcome.source,
         "rows": result.data.sizes["row"],
         "columns": result.data.sizes["column"],
@@ -99,25 +97,11 @@ def as_dictionary(outcome: "Outcome") -> dict[str, Any]:
         "mean_squared_error": result.mse,
         "converged": verdict.converged,
         "verdict": list(verdict.reasons),
-        "written": written(outcome),
+        "written": _written(outcome),
     }
+    print(json.dumps(found, indent=2, allow_nan=False, ensure_ascii=False))
 
 
-def written(outcome: "Outcome") -> dict[str, str]:
-    """Return the files that were written."""
-    options = outcome.options
-    files = {"result": options.out, "report": options.report}
+def _written(outcome: "Outcome") -> dict[str, str]:
+    files = {"result": outcome.options.out, "report": outcome.options.report}
     return {name: str(path) for name, path in files.items() if path is not None}
-
-
-def _drawn(outcome: "Outcome") -> str:
-    sizes = outcome.idata["posterior"].sizes
-    return f"{sizes['chain']} chains of {sizes['draw']} draws"
-
-
-def _units(scale: str) -> str:
-    return {
-        "columns": "each column standardised",
-        "matrix": "matrix standardised",
-        "none": "in the units of the data",
-    }[scale]

@@ -11,24 +11,9 @@ SECONDS = 30
 def download(file: RemoteFile, folder: Path | None = None, progress: bool = True) -> Path:
     """Return the path of a file, downloaded unless it is in the cache already.
 
-    The file appears in the cache when it is complete and has the right hash, not before.
-
-    Parameters
-    ----------
-    file : RemoteFile
-    folder : pathlib.Path, optional
-        The cache; by default the user's, as pooch finds it.
-    progress : bool
-        Whether to show a progress bar.
-
-    Raises
-    ------
-    ImportError
-        If pooch or tqdm is not installed.
-    ConnectionError
-        If the file can't be downloaded.
-    ValueError
-        If what arrived has the wrong hash.
+    The file appears in the cache, by default the user's, when it is complete and has the right
+    hash, not before. Errors: ImportError without pooch and tqdm, ConnectionError, and ValueError
+    for a wrong hash.
     """
     try:
         import pooch

@@ -7,26 +7,14 @@ import numpy as np
 import pandas as pd
 
 from pymc_bid.datasets.download import download
-from pymc_bid.datasets.origin import DERIVED, FILES, LocalTable, require_digest
+from pymc_bid.datasets.origin import DERIVED, DRIVER_GENES, FILES, require_digest
 
 FOLDER_VARIABLE = "PYMC_BID_DATA"
-
-TABLES = {
-    "ccle_ec50": LocalTable("ccle_ec50.txt", "ccle_cell_lines.txt", "ccle_drugs.txt"),
-    "ccle_ic50": LocalTable("ccle_ic50.txt", "ccle_cell_lines.txt", "ccle_drugs.txt"),
-    "methylation_gene_body": LocalTable(
-        "methylation_gene_body.txt", "methylation_genes.txt", "methylation_samples.txt"
-    ),
-    "methylation_promoter": LocalTable(
-        "methylation_promoter.txt", "methylation_genes.txt", "methylation_samples.txt"
-    ),
-}
 PUBLISHED_METHYLATION = {
     "methylation_gene_body": "matched_methylation_geneBody",
     "methylation_promoter": "matched_methylation_genePromoter",
 }
-DRIVER_GENES = "intogen-BRCA-drivers-data.geneid"
-NAMES = tuple(TABLES)
+NAMES = ("ccle_ec50", "ccle_ic50", *PUBLISHED_METHYLATION)
 
 
 def load(name: str, folder: str | Path | None = None, *, progress: bool = True) -> pd.DataFrame:
@@ -60,12 +48,9 @@ def load(name: str, folder: str | Path | None = None, *, progress: bool = True) 
 
     Raises
     ------
-    ValueError
-        If there is no such data set, or a file has the wrong hash.
-    FileNotFoundError
-        If the folder has no such file.
-    ConnectionError
-        If a file can't be downloaded.
+    ValueError, FileNotFoundError, ConnectionError
+        If there is no such data set, a file has the wrong hash, the folder has no such file, or
+        one can't be downloaded.
 
     See Also
     --------
@@ -77,49 +62,49 @@ def load(name: str, folder: str | Path | None = None, *, progress: bool = True) 
     Traceback (most recent call last):
     FileNotFoundError
     """
-    if name not in TABLES:
+    if name not in NAMES:
         raise ValueError(f"There is no data set {name!r}; there are {', '.join(NAMES)}.")
     if folder is None:
         folder = os.environ.get(FOLDER_VARIABLE) or None
     if folder is not None:
-        return _read_table(TABLES[name], lambda file: _local(Path(folder), file))
+        return _read_table(name, lambda file: _local(Path(folder), file))
+
+    def from_origin(file: str) -> Path:
+        return download(FILES[file], progress=progress)
+
     if name in PUBLISHED_METHYLATION:
-        published, drivers = (
-            download(FILES[file], progress=progress)
-            for file in (PUBLISHED_METHYLATION[name], DRIVER_GENES)
-        )
-        return driver_methylation(published, drivers)
-    return _read_table(TABLES[name], lambda file: download(FILES[file], progress=progress))
+        files = PUBLISHED_METHYLATION[name], DRIVER_GENES.name
+        return _driver_methylation(*map(from_origin, files))
+    return _read_table(name, from_origin)
 
 
-def driver_methylation(published: Path, drivers: Path) -> pd.DataFrame:
+def _driver_methylation(published: Path, drivers: Path) -> pd.DataFrame:
     """Return the driver genes' methylation, standardised for each gene, from the published files.
 
-    Parameters
-    ----------
-    published : pathlib.Path
-        Tab-separated, samples in the first row, genes in the first column.
-    drivers : pathlib.Path
-        A gene in each line; genes that were not measured are left out, the order is kept.
+    The former is tab-separated, samples in its first row, genes in its first column. The latter has
+    a gene in each line; genes that were not measured are left out, the order is kept.
     """
     table = pd.read_csv(published, sep="\t", index_col=0)
     table.index = table.index.astype(str)
     genes = [gene for gene in drivers.read_text().split() if gene in table.index]
     values = table.loc[genes].astype(float)
     deviations = values.sub(values.mean(axis=1), axis=0)
-    return _named(deviations.div(values.std(axis=1, ddof=0), axis=0), "methylation")
+    standardised = deviations.div(values.std(axis=1, ddof=0), axis=0)
+    return standardised.rename_axis(index="gene", columns="sample")
 
 
-def _read_table(table: LocalTable, path_of) -> pd.DataFrame:
-    """Return the numbers of a table with their labels."""
-    paths = [path_of(file) for file in table]
-    kind = table.values.partition("_")[0]
+def _read_table(name: str, path_of) -> pd.DataFrame:
+    """Return the numbers of a data set with their labels, each in a file of its own."""
     # CCLE lists a plain name and the published one, the methylation files a number or code first.
-    column = 1 if kind == "ccle" else 0
+    files, axes, place = ("methylation_genes", "methylation_samples"), ("gene", "sample"), 0
+    if name.startswith("ccle"):
+        files, axes, place = ("ccle_cell_lines", "ccle_drugs"), ("cell line", "drug"), 1
+    values = np.loadtxt(path_of(f"{name}.txt"))
     rows, columns = (
-        [line.split("\t")[column] for line in path.read_text().splitlines()] for path in paths[1:]
+        [line.split("\t")[place] for line in path_of(f"{file}.txt").read_text().splitlines()]
+        for file in files
     )
-    return _named(pd.DataFrame(np.loadtxt(paths[0]), index=rows, columns=columns), kind)
+    return pd.DataFrame(values, rows, columns).rename_axis(index=axes[0], columns=axes[1])
 
 
 def _local(folder: Path, file: str) -> Path:
@@ -128,10 +113,6 @@ def _local(folder: Path, file: str) -> Path:
         raise FileNotFoundError(
             f"The folder {folder} (folder=, or {FOLDER_VARIABLE}) has no file {file}."
         )
-    require_digest(path, DERIVED[file] if file in DERIVED else FILES[file].digest, str(path))
+    digest = f"sha256:{DERIVED[file]}" if file in DERIVED else FILES[file].digest
+    require_digest(path, digest, str(path))
     return path
-
-
-def _named(data: pd.DataFrame, kind: str) -> pd.DataFrame:
-    rows, columns = ("cell line", "drug") if kind == "ccle" else ("gene", "sample")
-    return data.rename_axis(index=rows, columns=columns)

@@ -1,9 +1,7 @@
 """Where the paper's data come from, and how to know that they arrived whole."""
 
 import hashlib
-from collections.abc import Mapping
 from pathlib import Path
-from types import MappingProxyType
 from typing import NamedTuple
 
 HOST = "https://raw.githubusercontent.com"
@@ -21,71 +19,46 @@ class RemoteFile(NamedTuple):
     """"sha256:…" of the content, or "git:…", the name that git gives to it."""
 
 
-class LocalTable(NamedTuple):
-    """A matrix in a local folder: bare numbers, and a file of labels for each side."""
-
-    values: str
-    rows: str
-    columns: str
-
-
-def _ccle(name: str, digest: str) -> RemoteFile:
-    url = f"{PRIORS}/drug_sensitivity/CCLE/processed_all/{name}"
-    return RemoteFile(f"ccle_{name}", url, f"sha256:{digest}")
-
-
-FILES: Mapping[str, RemoteFile] = MappingProxyType(
-    {
-        file.name: file
-        for file in (
-            _ccle(
-                "ec50.txt",
-                "0503ade4b1c37545de571d59c58e3a729ec8fda04e38d6e4a1c745644b1544ae",
-            ),
-            _ccle(
-                "ic50.txt",
-                "44ea2ac0ac3660b1f16439504359f7664174825fda3574a75de0f1cf6fcf555b",
-            ),
-            _ccle(
-                "cell_lines.txt",
-                "95d8ab57fff5cbba3c4c2430ae52a20e30a9feea71a38070c0aaf4e970fba4c3",
-            ),
-            _ccle(
-                "drugs.txt",
-                "68bdbb1220e077bb8285eb427c064610f413bdd4a02179cad5a2be75c8e104da",
-            ),
-            RemoteFile(
-                "matched_methylation_geneBody",
-                f"{PRIORS}/methylation/matched_methylation_geneBody",
-                "git:4cca9aeab63c04c94282e56296c7fef54618d791",
-            ),
-            RemoteFile(
-                "matched_methylation_genePromoter",
-                f"{PRIORS}/methylation/matched_methylation_genePromoter",
-                "git:c118577a96931f2c22a8c8fb45ed00a3865fbc46",
-            ),
-            RemoteFile(
-                "intogen-BRCA-drivers-data.geneid",
-                f"{HMF}/intogen-BRCA-drivers-data.geneid",
-                "sha256:a274c49f08b8f2daa819998d236cd1113add1ab2d815ddf660bb6f1002c31b75",
-            ),
-        )
-    }
+CCLE = {
+    "ec50.txt": "0503ade4b1c37545de571d59c58e3a729ec8fda04e38d6e4a1c745644b1544ae",
+    "ic50.txt": "44ea2ac0ac3660b1f16439504359f7664174825fda3574a75de0f1cf6fcf555b",
+    "cell_lines.txt": "95d8ab57fff5cbba3c4c2430ae52a20e30a9feea71a38070c0aaf4e970fba4c3",
+    "drugs.txt": "68bdbb1220e077bb8285eb427c064610f413bdd4a02179cad5a2be75c8e104da",
+}
+METHYLATION = {
+    "matched_methylation_geneBody": "4cca9aeab63c04c94282e56296c7fef54618d791",
+    "matched_methylation_genePromoter": "c118577a96931f2c22a8c8fb45ed00a3865fbc46",
+}
+DRIVER_GENES = RemoteFile(
+    "intogen-BRCA-drivers-data.geneid",
+    f"{HMF}/intogen-BRCA-drivers-data.geneid",
+    "sha256:a274c49f08b8f2daa819998d236cd1113add1ab2d815ddf660bb6f1002c31b75",
 )
-
-DERIVED: Mapping[str, str] = MappingProxyType(
-    {
-        "methylation_gene_body.txt": "sha256:"
-        "b8b4bc44588be786680729bbcd0962ac6fc089e4b0bf684d72c52d3321de599c",
-        "methylation_promoter.txt": "sha256:"
-        "294bfed559f52b4a9b547b322639b40074db50537c38b50323480f036ab77f81",
-        "methylation_genes.txt": "sha256:"
-        "8a75bdb1a4c74e483b72d0a1474cccc18be27a7928b9a0e341e74c112615a036",
-        "methylation_samples.txt": "sha256:"
-        "8928dd2971d6e8b46ed18362e8de57345a95c1ee06f8f8f47f142416c595766f",
-    }
-)
-"""Files computed from those at the origin: the driver genes, standardised."""
+FILES = {
+    file.name: file
+    for file in (
+        *(
+            RemoteFile(
+                f"ccle_{name}",
+                f"{PRIORS}/drug_sensitivity/CCLE/processed_all/{name}",
+                f"sha256:{digest}",
+            )
+            for name, digest in CCLE.items()
+        ),
+        *(
+            RemoteFile(name, f"{PRIORS}/methylation/{name}", f"git:{digest}")
+            for name, digest in METHYLATION.items()
+        ),
+        DRIVER_GENES,
+    )
+}
+DERIVED = {
+    "methylation_gene_body.txt": "b8b4bc44588be786680729bbcd0962ac6fc089e4b0bf684d72c52d3321de599c",
+    "methylation_promoter.txt": "294bfed559f52b4a9b547b322639b40074db50537c38b50323480f036ab77f81",
+    "methylation_genes.txt": "8a75bdb1a4c74e483b72d0a1474cccc18be27a7928b9a0e341e74c112615a036",
+    "methylation_samples.txt": "8928dd2971d6e8b46ed18362e8de57345a95c1ee06f8f8f47f142416c595766f",
+}
+"""SHA-256 of files computed from those at the origin: the driver genes, standardised."""
 
 
 def digest_of(path: Path, kind: str) -> str:
@@ -99,15 +72,7 @@ def digest_of(path: Path, kind: str) -> str:
 
 
 def require_digest(path: Path, expected: str, source: str) -> None:
-    """Raise ValueError unless the file is what it should be.
-
-    Parameters
-    ----------
-    path : pathlib.Path
-    expected : str
-    source : str
-        Where the file comes from, for the message.
-    """
+    """Raise ValueError, naming where it comes from, unless the file is what it should be."""
     found = digest_of(path, expected.partition(":")[0])
     if found != expected:
         raise ValueError(

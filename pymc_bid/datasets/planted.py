@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pymc_bid.datasets.copies import repeat_columns
+from pymc_bid.datasets.preparation import repeat_columns
 
 
 class Planted(NamedTuple):

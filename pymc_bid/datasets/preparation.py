@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from pymc_bid.datasets.copies import repeat_columns
+from pymc_bid.inputs import read_whole_number
 
 
 def prepare(
@@ -72,3 +72,15 @@ def prepare(
     if fill is not None:
         data = data.fillna(fill)
     return repeat_columns(data, duplicates)
+
+
+def repeat_columns(data: pd.DataFrame, duplicates: int) -> pd.DataFrame:
+    """Add exact copies of every column, next to it: "x", "x (2)", "x (3)" and so on."""
+    times = read_whole_number(duplicates, "duplicates", least=0) + 1
+    copies = data.iloc[:, np.repeat(np.arange(data.shape[1]), times)]
+    names = [
+        name if copy == 1 else f"{name} ({copy})"
+        for name in data.columns
+        for copy in range(1, times + 1)
+    ]
+    return copies.set_axis(pd.Index(names, name=data.columns.name), axis=1)

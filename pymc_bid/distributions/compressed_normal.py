@@ -48,16 +48,10 @@ compressed_normal = CompressedNormalRV()
 def _compile_compressed_normal(op, node):
     @numba_njit
     def random(rng, mean, sigma, rows):
-        drawn = np.empty(mean.shape)
-        for row in range(mean.shape[0]):
-            for column in range(mean.shape[1]):
-                drawn[row, column] = (
-                    mean[row, column] + sigma[column % sigma.size] * rng.standard_normal()
-                )
-        return drawn
+        return mean + sigma * rng.standard_normal(mean.shape)
 
     # PyTensor keeps compiled functions on disk under this number: raise it when this changes.
-    return random, 1
+    return random, 2
 
 
 class CompressedNormal(Continuous):

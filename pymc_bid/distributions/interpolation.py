@@ -28,20 +28,15 @@ class InterpolationRV(RandomVariable):
     @classmethod
     def rng_fn(cls, rng, state, weights, sigma, mean, omega, precision, rows, size=None):
         """Draw with NumPy's generator, the same numbers as compiled by numba."""
-        cores = [(state, 1), (weights, 2), (sigma, 1), (mean, 2), (omega, 1), (precision, 2)]
-        batch = np.broadcast_shapes(
-            () if size is None else tuple(size),
-            *(np.shape(value)[: np.ndim(value) - core] for value, core in cores),
-        )
-        spread = [
-            np.broadcast_to(value, batch + np.shape(value)[np.ndim(value) - core :])
-            for value, core in cores
-        ]
-        draws = [
-            draw_interpolation(rng, *(np.array(value[index]) for value in spread))
-            for index in np.ndindex(*batch)
-        ]
-        return np.array(draws).reshape(batch + np.shape(mean)[-2:])
+        if size is not None:
+            mean = np.broadcast_to(mean, (*size, *np.shape(mean)[-2:]))
+
+        def draw(*parameters):
+            # Copies, for numba to have one layout to compile for.
+            return draw_interpolation(rng, *map(np.array, parameters))
+
+        draws = np.vectorize(draw, signature="(n),(n,n),(s),(m,n),(n),(p,q)->(m,n)")
+        return draws(state, weights, sigma, mean, omega, precision)
 
 
 interpolation = InterpolationRV()

@@ -161,24 +161,22 @@ class StateVector:
 
     def __new__(cls, name, *, k=None, p=None, n=None, **kwargs):
         """Add the variable to the model of the context."""
-        _require_one(k, p)
-        if k is not None:
-            return Subset(name, k=k, n=n, **kwargs)
-        return IndependentEntries(name, p=p, n=n, **kwargs)
+        kind, parameter = _kind(k, p)
+        return kind(name, **parameter, n=n, **kwargs)
 
     @classmethod
     def dist(cls, *, k=None, p=None, n=None, **kwargs):
         """Create the variable outside of a model."""
-        _require_one(k, p)
-        if k is not None:
-            return Subset.dist(k=k, n=n, **kwargs)
-        return IndependentEntries.dist(p=p, n=n, **kwargs)
+        kind, parameter = _kind(k, p)
+        return kind.dist(**parameter, n=n, **kwargs)
 
 
-def _require_one(k, p):
+def _kind(k, p):
+    """Return the distribution that has the parameter given, and the parameter by its name."""
     if (k is None) == (p is None):
         given = "neither" if k is None else "both"
         raise ValueError(f"Exactly one of k and p must be given, got {given}.")
+    return (IndependentEntries, {"p": p}) if k is None else (Subset, {"k": k})
 
 
 def _length(n, shape):

@@ -3,20 +3,18 @@
 from weakref import WeakKeyDictionary, WeakSet
 
 import numpy as np
-import pytensor
 import pytensor.tensor as pt
 from numpy.typing import NDArray
-from pymc.distributions.continuous import TruncatedNormalRV
 from pymc.model import Model
-from pytensor.compile.sharedvalue import SharedVariable
 from pytensor.graph.basic import Variable
 
 from pymc_bid.graph.inclusion import InclusionValues
 from pymc_bid.graph.joint import Joint
 from pymc_bid.graph.noise import NoiseValues
 from pymc_bid.graph.own_columns import OwnColumns, OwnDensityValues
-from pymc_bid.graph.roles import distribution_name, pool_from_mean, read_roles
-from pymc_bid.graph.structure import INTERPRETED, children, data_containers
+from pymc_bid.graph.pool import PoolReader
+from pymc_bid.graph.roles import distribution_name, read_roles
+from pymc_bid.graph.structure import children, data_containers, parameters_of
 from pymc_bid.graph.values import (
     CheckedState,
     Entry,
@@ -31,30 +29,6 @@ from pymc_bid.kernels.exact.hierarchy import likely_precision
 from pymc_bid.regression import Regression, reduce_regression
 
 
-class _Watch:
-    """Tells whether data containers were given new arrays."""
-
-    def __init__(self, containers: list[SharedVariable]):
-        self._containers = containers
-        self.look()
-
-    def covers(self, other: "_Watch") -> bool:
-        """Whether this changes whenever the other one does."""
-        return set(other._containers) <= set(self._containers)
-
-    def look(self) -> None:
-        """Take note of the arrays that the containers hold."""
-        self._seen = [(data, data.get_value(borrow=True)) for data in self._containers]
-
-    def changed(self) -> bool:
-        """Whether there is an array that was not there at the last look."""
-        # Borrowed, a value is the array itself and not a copy.
-        for data, seen in self._seen:
-            if data.get_value(borrow=True) is not seen:
-                return True
-        return False
-
-
 class Decomposition:
     """What the steps need of a model A ~ Normal(B·diag(r)·Y, σ²), read from its graph.
 
@@ -67,12 +41,14 @@ class Decomposition:
     noise : NoiseValues
         The noise variances.
     joint : Joint
-        This one and all others with the same state vector.
+        This one and all others with the same state vector; made by `find_decompositions`.
     inclusion : InclusionValues or None
         The beta prior of the inclusion probabilities.
     own : OwnDensityValues or None
         The density of the chosen columns, in the model with the identity.
     """
+
+    joint: Joint
 
     def __init__(self, likelihood: Variable, model: Model):
         self.roles = roles = read_roles(likelihood, model)
@@ -82,102 +58,70 @@ class Decomposition:
         else:
             self.state = (Entry if roles.binary else CheckedState)(roles.state, model)
         self.weights = Entry(roles.weights, model)
-        self.noise = NoiseValues(likelihood, roles.scale, roles.noise, roles.precision, model)
-        self.hyperparameters = (
-            None if roles.hyperparameters is None else Entry(roles.hyperparameters, model)
-        )
-        parameters = _parameters(roles.weights)
-        self._bounds = Quantities(
-            parameters[2:]
-            if isinstance(roles.weights.owner.op, TruncatedNormalRV)
-            else [pt.constant(-np.inf), pt.constant(np.inf)],
-            model,
-        )
-        self._location = Quantities(parameters[:2], model)
-        self._hyperprior = (
-            None
-            if roles.hyperparameters is None
-            else Quantities(_parameters(roles.hyperparameters)[:4], model)
-        )
-        self.inclusion = (
-            None
-            if roles.inclusion is None
-            else InclusionValues(roles.inclusion, roles.state, model)
-        )
-        self._rows = None if roles.rows is None else Quantities([roles.rows], model)
-        self._read_pool = None if roles.mean is None else pool_from_mean(roles)
-        self.own = None if roles.own is None else OwnDensityValues(roles.own, model)
+        self.noise = NoiseValues(roles, model)
+        self.hyperparameters = self._hyperprior = self.inclusion = self.own = None
+        if roles.hyperparameters is not None:
+            self.hyperparameters = Entry(roles.hyperparameters, model)
+            self._hyperprior = Quantities(parameters_of(roles.hyperparameters)[:4], model)
+        if roles.inclusion is not None:
+            self.inclusion = InclusionValues(roles.inclusion, roles.state, model)
+        if roles.own is not None:
+            self.own = OwnDensityValues(roles.own, model)
+        mean, scale, *bounds = parameters_of(roles.weights)
+        self._location = Quantities([mean, scale], model)
+        self._bounds = Quantities(bounds or [pt.constant(-np.inf), pt.constant(np.inf)], model)
+        self._read_pool = None if roles.mean is None else PoolReader(roles)
         target = model.rvs_to_values[likelihood]
-        self._target = Quantities([target], model)
-        self._read_size = pytensor.function([], roles.weights.shape[0], mode=INTERPRETED)
-        # In an `Interpolation` the target is the pool as well.
-        read = [target if roles.mean is None else roles.mean]
+        self._data = Quantities([target] if roles.rows is None else [target, roles.rows], model)
+        read = [target, roles.mean, roles.rows, *self.noise.expressions]
         if roles.own is not None:
             read.append(roles.own.mean)
-        read += self.noise.expressions
-        if roles.rows is not None:
-            read.append(roles.rows)
-        self._pool_data = _Watch(data_containers(read, blockers=model.basic_RVs))
-        self._data = _Watch(data_containers([target, *read], blockers=model.basic_RVs))
-        self._pool: NDArray[np.float64] | None = None
-        self._regression: Regression | None = None
-        self._fixed_prior: WeightPrior | None = None
-        self._proposal_prior: WeightPrior | None = None
-        self._everything = np.empty(0)
+        self._containers = data_containers(
+            [expression for expression in read if expression is not None],
+            blockers=model.basic_RVs,
+        )
+        self._seen: list[NDArray] | None = None
         self.refresh()
-        self.joint = Joint([self], model)
 
     def refresh(self) -> None:
         """Read the data again if a `pm.Data` container was given new values."""
-        if self._regression is None or self._data.changed():
+        # Borrowed, a value is the array itself and not a copy; new values are another array.
+        values = [container.get_value(borrow=True) for container in self._containers]
+        if self._seen is None or any(
+            new is not old for new, old in zip(values, self._seen, strict=True)
+        ):
             self._regression = self._read_regression()
-            self._data.look()
-            self._pool_data.look()
+            self._seen = values
+            self._fixed_prior: WeightPrior | None = None
+            self._fixed_proposal: WeightPrior | None = None
 
     def regression(self) -> Regression:
         """Return the data as they were at the last `refresh`."""
         return self._regression
 
     def _read_regression(self) -> Regression:
-        target = self._read_target()
-        self._size = int(self._read_size())
-        if self._pool is None or self._pool_data.changed():
-            self._pool = self._pool_of(target)
-        row_weights = self.noise.read_row_weights(target.shape, self.roles.entries)
-        rows = None if self._rows is None else int(self._rows({})[0])
-        regression = reduce_regression(self._pool, target, row_weights, rows)
-        if self.own is not None:
-            self.own.read_target(target, row_weights, regression.products.rows)
-        if self._pool_data.covers(self._data):
-            # The pool may have many rows, and is read again with every new target.
-            self._pool = None
-        return regression
-
-    def _read_target(self) -> NDArray[np.float64]:
-        target = np.asarray(self._target({})[0], dtype=np.float64)
-        entries = self.roles.entries
-        return target if entries is None else entries.put_back(target, self._read_pool.shape())
-
-    def _pool_of(self, target: NDArray[np.float64]) -> NDArray[np.float64]:
-        pool = target if self._read_pool is None else self._read_pool(target, self._size)
+        values, *number_of_rows = self._data({})
+        target, entries = np.asarray(values, dtype=np.float64), self.roles.entries
+        if entries is not None:
+            target = entries.put_back(target, self._read_pool.shape())
+        # In an `Interpolation` the target is the pool as well.
+        pool = target if self._read_pool is None else self._read_pool(target)
         if self.own is not None and not np.array_equal(pool, target):
             raise TypeError(
                 f"The columns that {self.roles.likelihood.name} chooses from are not its own; only "
                 "a matrix that is decomposed by its own columns has chosen columns with a density "
                 "of their own."
             )
-        return pool
+        row_weights = self.noise.read_row_weights(target.shape)
+        regression = reduce_regression(pool, target, row_weights, *map(int, number_of_rows))
+        if self.own is not None:
+            self.own.read_target(target, row_weights, regression.products.rows)
+        return regression
 
     def interpolated(self, state: NDArray[np.int64]) -> NDArray[np.float64]:
-        """1.0 for each target that is interpolated, 0.0 for each with a density of its own.
-
-        Not to be written to.
-        """
+        """1.0 for each target that is interpolated, 0.0 for each with a density of its own."""
         if self.own is None:
-            targets = self.regression().shape[1]
-            if self._everything.size != targets:
-                self._everything = np.ones(targets)
-            return self._everything
+            return np.ones(self.regression().shape[1])
         return (np.asarray(state) == 0).astype(np.float64)
 
     def squared_errors(
@@ -193,7 +137,7 @@ class Decomposition:
     def own_columns(self, point: Point) -> OwnColumns:
         """Return the own densities of the columns at a point."""
         if self.own is None:
-            return OwnColumns.none(self._size)
+            return OwnColumns.none(self.regression().shape[0])
         return self.own.columns(point)
 
     def noise_variance(self, point: Point) -> NDArray[np.float64]:
@@ -202,37 +146,25 @@ class Decomposition:
 
     def weight_prior(self, point: Point) -> WeightPrior:
         """Return the parameters of the prior of Y at a point."""
-        shape = self.regression().shape
-        if self._fixed_prior is not None and self._fixed_prior.mean.shape == shape:
+        if self._fixed_prior is not None:
             return self._fixed_prior
         if self.hyperparameters is not None:
-            mean_precision = self.hyperparameters.read(point)
-            mean, precision = mean_precision[..., 0], mean_precision[..., 1]
+            mean, precision = np.moveaxis(self.hyperparameters.read(point), -1, 0)
         else:
-            mean, scale = self._location(point)
-            precision = np.asarray(scale, dtype=np.float64) ** -2.0
-        prior = WeightPrior.of(shape, mean, precision, *self._bounds(point))
+            mean, scale = self._location.as_floats(point)
+            precision = scale**-2.0
+        prior = WeightPrior.of(self.regression().shape, mean, precision, *self._bounds(point))
         if self._location.fixed and self._bounds.fixed:
             self._fixed_prior = prior
         return prior
-
-    @property
-    def priors_are_fixed(self) -> bool:
-        """Whether the priors of weights, noise and chosen columns depend on no other variable."""
-        known = [self._bounds, self._location if self._hyperprior is None else self._hyperprior]
-        if self.noise.variance is not None:
-            known.append(self.noise.prior_quantities)
-        if self.own is not None:
-            known.append(self.own.quantities)
-        return all(not quantities.names for quantities in known)
 
     def proposal_prior(self, point: Point) -> WeightPrior:
         """Return a truncated normal prior of Y: its own, or the one most like its hierarchy."""
         if self.hyperparameters is None:
             return self.weight_prior(point)
+        if self._fixed_proposal is not None:
+            return self._fixed_proposal
         shape = self.regression().shape
-        if self._proposal_prior is not None and self._proposal_prior.mean.shape == shape:
-            return self._proposal_prior
         bounds = [as_view(value, shape) for value in self._bounds(point)]
         hyperprior = self.hyperprior(point)
         arrays = [*hyperprior, *bounds]
@@ -242,13 +174,21 @@ class Decomposition:
             precision = np.vectorize(likely_precision)(*arrays)
         prior = WeightPrior.of(shape, hyperprior[0], precision, *bounds)
         if self._hyperprior.fixed and self._bounds.fixed:
-            self._proposal_prior = prior
+            self._fixed_proposal = prior
         return prior
 
     def hyperprior(self, point: Point) -> tuple[NDArray[np.float64], ...]:
         """μ_μ, τ_μ, α_t, β_t of the GTNSNG prior, each a read-only (N, L) view."""
         shape = self.regression().shape
         return tuple(as_view(value, shape) for value in self._hyperprior(point))
+
+    @property
+    def priors_are_fixed(self) -> bool:
+        """Whether the priors of weights, noise and chosen columns depend on no other variable."""
+        known = [self._bounds, self._hyperprior or self._location, self.noise.prior_quantities]
+        if self.own is not None:
+            known.append(self.own.quantities)
+        return all(not quantities.names for quantities in known if quantities is not None)
 
 
 _found: WeakKeyDictionary[Model, tuple[tuple[Variable, ...], list[Decomposition]]] = (
@@ -289,22 +229,26 @@ def find_decompositions(model: Model) -> list[Decomposition]:
             continue
     for state in {decomposition.roles.state for decomposition in decompositions}:
         parts = [part for part in decompositions if part.roles.state is state]
-        if len(parts) > 1:
-            joint = Joint(parts, model)
-            for part in parts:
-                part.joint = joint
+        joint = Joint(parts, model)
+        for part in parts:
+            part.joint = joint
     _found[model] = (variables, decompositions)
     return decompositions
 
 
-def decomposition_of(variable: Variable, model: Model) -> Decomposition:
-    """Return the decomposition that `variable` belongs to.
+def only_decomposition(model: Model, purpose: str) -> Decomposition:
+    """Return the one decomposition in a model; `purpose` is what there must be exactly one for."""
+    found = find_decompositions(model)
+    if len(found) != 1:
+        raise TypeError(
+            f"model has {len(found)} decompositions with known block updates; {purpose} exactly "
+            "one. docs/models.md says which graphs are one."
+        )
+    return found[0]
 
-    Raises
-    ------
-    TypeError, ValueError
-        If there is none, naming the variable and what would be needed.
-    """
+
+def decomposition_of(variable: Variable, model: Model) -> Decomposition:
+    """Return the decomposition that `variable` belongs to, or say in an error what it lacks."""
     for decomposition in find_decompositions(model):
         if variable in decomposition.roles.variables:
             return decomposition
@@ -329,7 +273,3 @@ def _descendants(variable: Variable, model: Model) -> list[Variable]:
     for child in found:
         found.extend(v for v in children(child, model) if v not in found)
     return found
-
-
-def _parameters(variable: Variable) -> list[Variable]:
-    return list(variable.owner.op.dist_params(variable.owner))

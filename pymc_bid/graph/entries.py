@@ -1,7 +1,7 @@
 """A likelihood of some entries of a matrix: `pm.Normal("A", mu[observed], …)`."""
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from pymc.model import Model
 from pytensor.graph.basic import Variable
 from pytensor.tensor.subtensor import AdvancedSubtensor, Subtensor
@@ -18,9 +18,7 @@ def indexed_matrix(vector: Variable, model: Model) -> Variable | None:
     if node is None or not isinstance(node.op, AdvancedSubtensor | Subtensor):
         return None
     matrix, *indices = node.inputs
-    if matrix.ndim != 2 or random_variables_in(indices, model):
-        return None
-    return matrix
+    return None if matrix.ndim != 2 or random_variables_in(indices, model) else matrix
 
 
 class ObservedEntries:
@@ -30,13 +28,7 @@ class ObservedEntries:
         self._name = likelihood.name
         self._pick = as_function([matrix], [vector])
 
-    def row_weights(self, shape: tuple[int, int]) -> NDArray[np.float64]:
-        """1.0 for each entry that is observed, 0.0 for each that is not."""
-        weights = np.zeros(shape)
-        weights.flat[self.places(shape)] = 1.0
-        return weights
-
-    def put_back(self, values: NDArray, shape: tuple[int, int]) -> NDArray[np.float64]:
+    def put_back(self, values: ArrayLike, shape: tuple[int, int]) -> NDArray[np.float64]:
         """Return the matrix, zero where there is no entry."""
         matrix = np.zeros(shape)
         matrix.flat[self.places(shape)] = values

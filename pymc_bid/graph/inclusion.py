@@ -6,7 +6,7 @@ from pymc.model import Model
 from pytensor.graph.basic import Variable
 from pytensor.tensor.random.basic import BernoulliRV, BetaRV
 
-from pymc_bid.graph.structure import as_function, is_rearrangement, random_variables_in
+from pymc_bid.graph.structure import as_function, is_rearrangement, only_parent, parameters_of
 from pymc_bid.graph.values import Entry, Point, Quantities
 
 
@@ -17,13 +17,9 @@ def read_inclusion(state: Variable, model: Model) -> Variable | None:
     """
     if state.owner is None or not isinstance(state.owner.op, BernoulliRV):
         return None
-    (probability,) = state.owner.op.dist_params(state.owner)
-    parents = random_variables_in([probability], model)
-    if len(parents) != 1 or not isinstance(parents[0].owner.op, BetaRV):
-        return None
-    if parents[0] not in model.free_RVs or not is_rearrangement(probability, parents):
-        return None
-    return parents[0]
+    (probability,) = parameters_of(state)
+    beta = only_parent([probability], BetaRV, model)
+    return beta if beta is not None and is_rearrangement(probability, [beta]) else None
 
 
 class InclusionValues:
@@ -38,8 +34,8 @@ class InclusionValues:
     def __init__(self, variable: Variable, state: Variable, model: Model):
         self.probability = Entry(variable, model)
         self._dtype = variable.dtype
-        self._prior = Quantities(variable.owner.op.dist_params(variable.owner), model)
-        self._place = as_function([variable], state.owner.op.dist_params(state.owner))
+        self._prior = Quantities(parameters_of(variable), model)
+        self._place = as_function([variable], parameters_of(state))
 
     def draw(
         self, rng: np.random.Generator, state: NDArray[np.int64], point: Point
@@ -54,7 +50,7 @@ class InclusionValues:
         group = np.broadcast_to(self._place(labels)[0], state.shape).astype(np.int64)
         ones = np.bincount(group, weights=state, minlength=labels.size).reshape(shape)
         number = np.bincount(group, minlength=labels.size).reshape(shape)
-        alpha, beta = (np.asarray(value, dtype=np.float64) for value in self._prior(point))
+        alpha, beta = self._prior.as_floats(point)
         drawn = rng.beta(alpha + ones, beta + number - ones, size=shape)
         # Strictly between 0 and 1, where a transform has finite values.
         return np.clip(drawn, np.finfo(np.float64).tiny, 1 - np.finfo(np.float64).epsneg)

@@ -1,6 +1,5 @@
 """The decompositions that share a state vector, side by side as one."""
 
-from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -21,7 +20,7 @@ class Joint:
     """What the steps of a state vector need of all the likelihoods that it is in.
 
     The targets of the parts stand side by side: those of the second one, with weights, noise and
-    pool of their own, follow those of the first. Mostly there is one part, which is passed on.
+    pool of their own, follow those of the first. Mostly there is one part.
 
     Attributes
     ----------
@@ -29,60 +28,46 @@ class Joint:
     state : Entry or KnownState
     state_prior : StatePrior or None
         The prior of the state vector, if that is sampled.
-    noise_is_free : bool
-        Whether every noise variance can be written.
     """
 
     def __init__(self, parts: "list[Decomposition]", model: Model):
         self.parts = parts
-        roles = parts[0].roles
         self.state = parts[0].state
-        self.state_prior = (
-            StatePrior(roles.state, [part.roles.likelihood for part in parts], model)
-            if roles.state in model.free_RVs
-            else None
-        )
-        self.noise_is_free = all(part.noise.variance is not None for part in parts)
+        self.state_prior = None
+        if not isinstance(self.state, KnownState):
+            likelihoods = [part.roles.likelihood for part in parts]
+            self.state_prior = StatePrior(parts[0].roles.state, likelihoods, model)
         self._data: list[Regression] = []
-        self._products: Products | None = None
         self.refresh()
-
-    @property
-    def names(self) -> str:
-        """The likelihoods, for messages."""
-        return " and ".join(part.roles.likelihood.name for part in self.parts)
 
     def refresh(self) -> None:
         """Read the data again if they are new."""
         for part in self.parts:
             part.refresh()
         data = [part.regression() for part in self.parts]
-        if self._products is None or any(
-            old is not new for old, new in zip(self._data, data, strict=True)
-        ):
+        if not self._data or any(a is not b for a, b in zip(self._data, data, strict=True)):
             self._data, self._products = data, _side_by_side([part.products for part in data])
+            ends = np.cumsum([part.shape[1] for part in data])
+            # Which targets are those of each part.
+            self._columns = [slice(*ends_of_part) for ends_of_part in pairwise([0, *ends])]
 
     def products(self) -> Products:
         """Return what the kernels know of the data."""
         return self._products
 
-    @property
-    def shared(self) -> bool:
-        """Whether each pool is its own target."""
-        return len(self.parts) == 1 and self.parts[0].regression().shared
-
     def log_prior_odds(self, point: Point) -> NDArray[np.float64]:
         """Return the log odds of each column being chosen, before the data, see `StatePrior`."""
-        return self.state_prior.log_odds(self.parts[0].regression().shape[0], point)
+        return self.state_prior.log_odds(self._products.cross.shape[0], point)
 
     def weights(self, point: Point) -> NDArray[np.float64]:
         """Return a copy of the weights, (N, L)."""
-        return _together([np.array(part.weights.read(point), order="C") for part in self.parts])
+        weights = [np.array(part.weights.read(point), order="C") for part in self.parts]
+        return np.concatenate(weights, axis=1) if len(weights) > 1 else weights[0]
 
     def write_weights(self, weights: NDArray[np.float64], point: Point) -> Point:
         """Return a new point with these weights."""
-        for part, own in self.apart(weights):
-            point = part.weights.write(own, point)
+        for part, columns in zip(self.parts, self._columns, strict=True):
+            point = part.weights.write(weights[:, columns], point)
         return point
 
     def write_state(self, state: NDArray[np.int64], point: Point) -> Point:
@@ -93,11 +78,12 @@ class Joint:
 
     def noise_variance(self, point: Point) -> NDArray[np.float64]:
         """Return σ² of each target, (L,)."""
-        return _together([part.noise_variance(point) for part in self.parts])
+        return np.concatenate([part.noise_variance(point) for part in self.parts])
 
     def write_noise(self, variance: NDArray[np.float64], point: Point) -> Point:
         """Return a new point with these noise variances."""
-        for part, own in self.apart(variance):
+        for part, columns in zip(self.parts, self._columns, strict=True):
+            own = variance[columns]
             point = part.noise.variance.write(own[0] if part.roles.noise.ndim == 0 else own, point)
         return point
 
@@ -113,17 +99,17 @@ class Joint:
         """Return each part with a hierarchical prior, what stands for it, it, and its targets."""
         return [
             (part, part.proposal_prior(point), part.hyperprior(point), columns)
-            for part, columns in zip(self.parts, self._columns(), strict=True)
+            for part, columns in zip(self.parts, self._columns, strict=True)
             if part.hyperparameters is not None
         ]
 
     def own_columns(self, point: Point) -> OwnColumns:
         """Return the own densities of the columns at a point."""
-        if len(self.parts) == 1:
-            return self.parts[0].own_columns(point)
         owns = [part.own_columns(point) for part in self.parts]
+        if len(owns) == 1:
+            return owns[0]
         targets = [
-            own.targets + columns.start for own, columns in zip(owns, self._columns(), strict=True)
+            own.targets + columns.start for own, columns in zip(owns, self._columns, strict=True)
         ]
         return OwnColumns(
             np.concatenate(targets, axis=1), np.sum([own.log_densities for own in owns], axis=0)
@@ -139,44 +125,25 @@ class Joint:
                 point = part.own.variance.write(variance, point)
         return point
 
-    def _columns(self) -> list[slice]:
-        """Which targets are those of each part."""
-        ends = np.cumsum([part.regression().shape[1] for part in self.parts])
-        return [slice(*ends_of_part) for ends_of_part in pairwise([0, *ends])]
-
-    def apart(self, *arrays: NDArray[np.float64]) -> Iterator[tuple]:
-        """Each part with its own targets, which are the last axis of all arrays."""
-        if len(self.parts) == 1:
-            yield (self.parts[0], *arrays)
-            return
-        for part, columns in zip(self.parts, self._columns(), strict=True):
-            yield (part, *(array[..., columns] for array in arrays))
-
-
-def _together(arrays: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
-    """Put the targets of all parts side by side."""
-    return arrays[0] if len(arrays) == 1 else np.concatenate(arrays, axis=-1)
-
 
 def _side_by_side_priors(priors: list[WeightPrior]) -> WeightPrior:
     if len(priors) == 1:
         return priors[0]
-    fields = [_together(field) for field in zip(*priors, strict=True)]
+    fields = [np.concatenate(field, axis=1) for field in zip(*priors, strict=True)]
     return WeightPrior.of(fields[0].shape, *fields)
 
 
 def _side_by_side(parts: list[Products]) -> Products:
     if len(parts) == 1:
         return parts[0]
-    patterns, number = [], 0
-    for part in parts:
-        patterns.append(part.pattern + number)
-        number += len(part.grams)
     share = np.array([part.pattern.size for part in parts], dtype=np.float64)
+    before = np.cumsum([0, *(len(part.grams) for part in parts[:-1])])
     return Products(
         gram=np.tensordot(share / share.sum(), [part.gram for part in parts], 1),
         grams=np.concatenate([part.grams for part in parts]),
-        pattern=np.concatenate(patterns),
+        pattern=np.concatenate(
+            [part.pattern + number for part, number in zip(parts, before, strict=True)]
+        ),
         cross=np.concatenate([part.cross for part in parts], axis=1),
         squares=np.concatenate([part.squares for part in parts]),
         rows=np.concatenate([part.rows for part in parts]),

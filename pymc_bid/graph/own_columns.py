@@ -1,15 +1,132 @@
-"""Values of the chosen columns' own density at a sampler's point."""
+"""The two branches of a likelihood: chosen columns with their own density, interpolated others.
 
-from functools import cache
+In the model with the identity the mean and the scale of the likelihood are each a choice, made by
+the state vector, between those of a column's own density and those of the regression.
+"""
+
 from typing import NamedTuple
 
 import numpy as np
+import pytensor.scalar as ps
 from numpy.typing import NDArray
 from pymc.model import Model
+from pytensor.graph.basic import Apply, Variable
+from pytensor.tensor.elemwise import DimShuffle, Elemwise
 from scipy.special import gammaln
 
-from pymc_bid.graph.own_density import OwnDensity
+from pymc_bid.distributions.compressed_normal import CompressedNormalRV
+from pymc_bid.distributions.interpolation import InterpolationRV
+from pymc_bid.graph.noise import read_noise
+from pymc_bid.graph.structure import (
+    as_function,
+    dependent_nodes,
+    parameters_of,
+    random_variables_in,
+    shape_of,
+)
 from pymc_bid.graph.values import LARGEST_VARIANCE, SMALLEST_VARIANCE, Entry, Point, Quantities
+
+
+class OwnDensity(NamedTuple):
+    """Normal density of the chosen columns."""
+
+    mean: Variable
+    """Free of random variables."""
+    scale: Variable
+    """One number, or one for each column; may depend on any variable but the state vector."""
+    variance: Variable | None
+    """ω², if it is a vector of inverse gamma variables and the scale is its square root."""
+
+
+class Branches(NamedTuple):
+    """Mean and scale of the interpolated columns, and the density of the chosen ones if any."""
+
+    mean: Variable | None
+    """None where the mean is that of `pymc_bid.Interpolation`, a product by its definition."""
+    scale: Variable
+    own: OwnDensity | None = None
+    precision: Variable | None = None
+    """Known precision of each entry that an `Interpolation` has besides its scale."""
+    rows: Variable | None = None
+    """Rows of the data, None if they are those of the observed matrix."""
+
+
+def split_likelihood(likelihood: Variable, model: Model) -> Branches:
+    """Tell the own density of the chosen columns from the regression of the others.
+
+    A TypeError says that mean and scale are not split alike, or that the own mean is not data.
+    """
+    parameters = parameters_of(likelihood)
+    if isinstance(likelihood.owner.op, InterpolationRV):
+        _, _, scale, own_mean, own_scale, precision, rows = parameters
+        own = _own_density(likelihood, own_mean, own_scale, model)
+        return Branches(None, scale, own, precision, rows)
+    mean, scale, *rows = parameters
+    if isinstance(likelihood.owner.op, CompressedNormalRV):
+        return Branches(mean, scale, rows=rows[0])
+    of_mean, of_scale = _choice(mean, model), _choice(scale, model)
+    if of_mean is None:
+        return Branches(mean, scale)
+    if of_scale is None or of_mean[0] is not of_scale[0]:
+        raise TypeError(
+            f"The mean of {likelihood.name} depends on whether a column is chosen, its scale does "
+            "not in the same way; write `sigma=pt.where(r, omega, sigma)` along with "
+            "`mu=pt.where(r, 0, (A * r) @ Y)`."
+        )
+    _, own_mean, mean = of_mean
+    _, own_scale, scale = of_scale
+    return Branches(mean, scale, _own_density(likelihood, own_mean, own_scale, model))
+
+
+def _choice(expression: Variable, model: Model) -> tuple[Variable, Variable, Variable] | None:
+    """Return a state vector and what stands for its ones and its zeros, None if nothing does."""
+    node = expression.owner
+    while node is not None and _only_adds_leading_dimensions(node):
+        node = node.inputs[0].owner
+    if node is None or not isinstance(getattr(node.op, "scalar_op", None), ps.Switch):
+        return None
+    condition, first, second = node.inputs
+    parents = random_variables_in([condition], model)
+    if len(parents) != 1 or parents[0].ndim != 1 or np.dtype(parents[0].dtype).kind not in "iub":
+        return None
+    (state,) = parents
+    # Entry by entry, so that zeros and ones tell everything.
+    if not all(
+        isinstance(n.op, Elemwise | DimShuffle) for n in dependent_nodes(condition, parents)
+    ):
+        return None
+    evaluate = as_function(parents, [condition])
+    size = shape_of(state)
+    zeros, ones = (evaluate(np.full(size, entry, dtype=state.dtype))[0] for entry in (0, 1))
+    if zeros.shape not in {size, (1, *size)}:
+        return None
+    if not zeros.any() and ones.all():
+        return state, first, second
+    if zeros.all() and not ones.any():
+        return state, second, first
+    return None
+
+
+def _only_adds_leading_dimensions(node: Apply) -> bool:
+    if not isinstance(node.op, DimShuffle):
+        return False
+    kept = range(node.inputs[0].ndim)
+    return list(node.op.new_order) == ["x"] * (node.outputs[0].ndim - len(kept)) + list(kept)
+
+
+def _own_density(likelihood, mean, scale, model) -> OwnDensity:
+    random = [v.name for v in random_variables_in([mean], model)]
+    if random:
+        raise TypeError(
+            f"The mean of the chosen columns of {likelihood.name} depends on {', '.join(random)}; "
+            "a decomposition needs it to be data."
+        )
+    variance = read_noise(scale, None, model)
+    if variance is not None:
+        unit = as_function([variance], [scale])(np.ones(shape_of(variance), variance.dtype))[0]
+        if variance.ndim != 1 or unit.size != shape_of(variance)[0] or not np.allclose(unit, 1.0):
+            variance = None
+    return OwnDensity(mean, scale, variance)
 
 
 class OwnColumns(NamedTuple):
@@ -26,12 +143,8 @@ class OwnColumns(NamedTuple):
         return self.targets.shape[1] > 0
 
     @classmethod
-    @cache
     def none(cls, size: int) -> "OwnColumns":
-        """Columns that are no targets, or that are interpolated like all others.
-
-        Not to be written to: every caller gets the same arrays.
-        """
+        """Columns that are no targets, or that are interpolated like all others."""
         return cls(np.empty((size, 0), dtype=np.int64), np.zeros(size))
 
 
@@ -42,21 +155,18 @@ class OwnDensityValues:
     ----------
     variance : Entry or None
         Entry of ω² in a sampler's point, if it can be integrated out.
+    quantities : Quantities
+        What the densities depend on beside the data: the prior of ω², or else ω.
     """
 
     def __init__(self, own: OwnDensity, model: Model):
-        self.variance = None if own.variance is None else Entry(own.variance, model)
         self._mean = Quantities([own.mean], model)
-        self._scale = Quantities([own.scale], model)
-        if own.variance is not None:
-            parameters = own.variance.owner.op.dist_params(own.variance.owner)
-            self._variance_prior = Quantities(parameters, model)
+        if own.variance is None:
+            self.variance, self.quantities = None, Quantities([own.scale], model)
+        else:
+            self.variance = Entry(own.variance, model)
+            self.quantities = Quantities(parameters_of(own.variance), model)
         self._columns: OwnColumns | None = None
-
-    @property
-    def quantities(self) -> Quantities:
-        """Return what the densities depend on beside the data."""
-        return self._scale if self.variance is None else self._variance_prior
 
     def read_target(
         self,
@@ -64,16 +174,10 @@ class OwnDensityValues:
         row_weights: NDArray[np.float64] | None,
         rows: NDArray[np.float64],
     ) -> None:
-        """Take in a matrix, or its factor, of which nothing but N sums of squares is kept.
+        """Take in a matrix (M, N), or its factor, of which only N sums of squares are kept.
 
-        Parameters
-        ----------
-        target : array (M, N)
-        row_weights : array (M, N) or None
-            Those of the entries in the regression, see `pymc_bid.regression`; here they only tell
-            which ones are missing.
-        rows : array (N,)
-            Number of entries of each column that are not missing.
+        Row weights are those of the regression, see `pymc_bid.regression`; here they only tell
+        which entries are missing. `rows` is the number of those of each column that are not.
         """
         self._rows = rows
         squares = (target - self._mean({})[0]) ** 2
@@ -92,7 +196,7 @@ class OwnDensityValues:
             return self._columns
         rows, squares = self._rows, self._squares
         if self.variance is not None:
-            shape, scale = self._prior(point)
+            shape, scale = self.quantities.as_floats(point)
             log_densities = (
                 gammaln(shape + rows / 2)
                 - gammaln(shape)
@@ -100,16 +204,12 @@ class OwnDensityValues:
                 - (shape + rows / 2) * np.log(scale + squares / 2)
             )
         else:
-            variance = np.ravel(np.asarray(self._scale(point)[0], dtype=np.float64)) ** 2
+            variance = np.ravel(self.quantities.as_floats(point)[0]) ** 2
             log_densities = -0.5 * (rows * np.log(variance) + squares / variance)
         columns = OwnColumns(np.arange(len(squares))[:, None], log_densities - self._units)
         if self.quantities.fixed:
             self._columns = columns
         return columns
-
-    def _prior(self, point: Point) -> list[NDArray[np.float64]]:
-        # Small integers would make the logarithms ones of half precision.
-        return [np.asarray(value, dtype=np.float64) for value in self._variance_prior(point)]
 
     def draw_variance(
         self, rng: np.random.Generator, state: NDArray[np.int64], point: Point
@@ -118,10 +218,10 @@ class OwnDensityValues:
 
         ω_j² | r_j = 1 ~ InverseGamma(α_ω + M/2, β_ω + |a_j - m_j|²/2)
         """
-        shape, scale = self._prior(point)
+        shape, scale = self.quantities.as_floats(point)
         chosen = np.asarray(state) == 1
         drawn = (scale + chosen * self._squares / 2) / rng.standard_gamma(
             shape + chosen * self._rows / 2
         )
         # A variance of zero or infinity has no likelihood.
-        return np.minimum(np.maximum(drawn, SMALLEST_VARIANCE), LARGEST_VARIANCE)
+        return np.clip(drawn, SMALLEST_VARIANCE, LARGEST_VARIANCE)

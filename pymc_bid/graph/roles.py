@@ -1,7 +1,6 @@
 """Which variables of a PyMC model play which part in an interpolative decomposition."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pytensor.tensor as pt
@@ -17,7 +16,7 @@ from pymc_bid.distributions.state_vector import SubsetRV
 from pymc_bid.graph.entries import ObservedEntries, indexed_matrix
 from pymc_bid.graph.inclusion import read_inclusion
 from pymc_bid.graph.noise import check_scale, read_noise
-from pymc_bid.graph.own_density import OwnDensity, split_likelihood
+from pymc_bid.graph.own_columns import OwnDensity, split_likelihood
 from pymc_bid.graph.structure import (
     as_function,
     children,
@@ -25,10 +24,13 @@ from pymc_bid.graph.structure import (
     is_fixed,
     is_monomial,
     is_polynomial,
+    only_parent,
+    parameters_of,
     random_variables_in,
+    shape_of,
 )
 
-_EXPECTED = "write the mean as `(B * r) @ Y`, with r a 0/1 vector and Y a matrix of weights"
+EXPECTED = "write the mean as `(B * r) @ Y`, with r a 0/1 vector and Y a matrix of weights"
 
 
 @dataclass(frozen=True)
@@ -83,11 +85,8 @@ class Roles:
 def read_roles(likelihood: Variable, model: Model) -> Roles:
     """Recognise the decomposition whose observed variable is `likelihood`.
 
-    Raises
-    ------
-    TypeError
-        If the graph is not one that the block updates serve exactly; the message names the
-        variable, what was found and what would be needed.
+    If the graph is not one that the block updates serve exactly, a TypeError names the variable,
+    what was found and what would be needed.
     """
     name = likelihood.name
     if not isinstance(likelihood.owner.op, NormalRV | InterpolationRV | CompressedNormalRV):
@@ -102,48 +101,60 @@ def read_roles(likelihood: Variable, model: Model) -> Roles:
             "left out. Write the mean as `((B * r) @ Y)[observed]` and observe `A[observed]`, or "
             "use bid.gbt(A, missing='mask')."
         )
-    sides = split_likelihood(likelihood, model)
-    mean, entries = sides.mean, None
-    if likelihood.ndim == 1 and sides.own is None:
-        mean = indexed_matrix(sides.mean, model)
+    branches = split_likelihood(likelihood, model)
+    mean, own, entries = branches.mean, branches.own, None
+    if likelihood.ndim == 1 and own is None:
+        mean = indexed_matrix(branches.mean, model)
         if mean is not None:
-            entries = ObservedEntries(likelihood, sides.mean, mean)
+            entries = ObservedEntries(likelihood, branches.mean, mean)
     if likelihood.ndim != 2 and entries is None:
         # PyMC splits a variable with missing entries into vectors.
         raise TypeError(
             f"{name} has {likelihood.ndim} dimensions; a decomposition needs an observed matrix, "
             "or, with missing entries, a vector with the mean `((B * r) @ Y)[observed]`."
         )
-    product = likelihood.owner.op.dist_params(likelihood.owner)[:2] if mean is None else [mean]
+    product = parameters_of(likelihood)[:2] if mean is None else [mean]
     state, weights = _read_factors(name, product, model)
     if mean is None:
-        _check_untouched(likelihood, state, weights)
+        for variable, parameter in zip((state, weights), product, strict=True):
+            if parameter is not variable:
+                raise TypeError(
+                    f"{name} has a function of {variable.name} for a parameter; a decomposition "
+                    f"needs {variable.name} itself."
+                )
     elif not is_polynomial(mean, [state, weights]):
         raise TypeError(
             f"The mean of {name} is not a plain product of data, {state.name} and {weights.name}; "
-            f"{_EXPECTED}."
+            f"{EXPECTED}."
         )
-    if sides.rows is not None and random_variables_in([sides.rows], model):
-        raise TypeError(f"The number of rows of {name} is random; it must be data.")
+    for what, data in (("number of rows", branches.rows), ("precision", branches.precision)):
+        if data is not None and random_variables_in([data], model):
+            raise TypeError(f"The {what} of {name} is random; a decomposition needs it to be data.")
     if weights not in model.free_RVs:
         raise TypeError(f"{weights.name} is observed; a decomposition needs it to be free.")
-    scales = [sides.scale] if sides.own is None else [sides.scale, sides.own.scale]
-    _check_scale(likelihood, scales, entries, (state, weights), model)
-    if sides.precision is not None and random_variables_in([sides.precision], model):
-        raise TypeError(f"The precision of {name} is random; a decomposition needs it to be data.")
+    scales = [branches.scale] if own is None else [branches.scale, own.scale]
+    dependents = [v.name for v in random_variables_in(scales, model) if v in (state, weights)]
+    if dependents:
+        raise TypeError(
+            f"The scale of {name} depends on {', '.join(dependents)}; a decomposition needs noise "
+            "that does not."
+        )
+    noise = read_noise(branches.scale, entries, model)
+    if noise is None:
+        check_scale(likelihood, branches.scale, model)
     return Roles(
         likelihood=likelihood,
         mean=mean,
         entries=entries,
-        scale=sides.scale,
-        precision=sides.precision,
+        scale=branches.scale,
+        precision=branches.precision,
         state=state,
         weights=weights,
-        noise=read_noise(sides.scale, entries, model),
+        noise=noise,
         hyperparameters=_read_hyperparameters(weights, model),
         inclusion=read_inclusion(state, model),
-        own=sides.own,
-        rows=sides.rows,
+        own=own,
+        rows=branches.rows,
     )
 
 
@@ -162,69 +173,6 @@ def require_only_child(variable: Variable, child: Variable, model: Model) -> Non
         )
 
 
-def pool_from_mean(roles: Roles) -> "PoolReader":
-    """Return a function that reads the pool B off the mean, and proves the mean to be B·diag(r)·Y.
-
-    The mean is a polynomial in (r, Y), see `read_roles`, so its coefficients can be read off at
-    well-chosen points, and equality with B·diag(r)·Y at random points is equality everywhere.
-    """
-    return PoolReader(roles, as_function([roles.state, roles.weights], [roles.mean]))
-
-
-@dataclass(frozen=True)
-class PoolReader:
-    """Reads the pool B off the mean of a likelihood; call it again when the data have changed."""
-
-    roles: Roles
-    mean: Any
-
-    def shape(self) -> tuple[int, int]:
-        """Rows and columns of the mean."""
-        size, columns = (int(number) for number in self.roles.weights.shape.eval())
-        everything = np.ones(size, dtype=self.roles.state.dtype)
-        return self.mean(everything, np.zeros((size, columns)))[0].shape
-
-    def __call__(self, target: np.ndarray, size: int) -> np.ndarray:
-        """Return B, (M, N), for a target (M, L) and a state vector of length N = `size`."""
-        columns = target.shape[1]
-        everything = np.ones(size)
-        pieces = []
-        for start in range(0, size, columns):
-            width = min(columns, size - start)
-            unit = np.zeros((size, columns))
-            unit[np.arange(start, start + width), np.arange(width)] = 1.0
-            pieces.append(self._evaluate(everything, unit, target.shape)[:, :width])
-        pool = np.concatenate(pieces, axis=1)
-        rng = np.random.default_rng(0)
-        for _ in range(2):
-            state = rng.integers(-3, 10, size)
-            weights = rng.normal(size=(size, columns))
-            found = self._evaluate(state, weights, target.shape)
-            tolerance = 1e-9 * (np.abs(pool * state) @ np.abs(weights))
-            if not (np.abs(found - (pool * state) @ weights) <= tolerance).all():
-                raise TypeError(
-                    f"The mean of {self.roles.likelihood.name} is not the product B·diag(r)·Y of a "
-                    f"data matrix, {self.roles.state.name} and {self.roles.weights.name}; "
-                    f"{_EXPECTED}."
-                )
-        return pool
-
-    def _evaluate(self, state, weights, shape) -> np.ndarray:
-        try:
-            value = self.mean(state.astype(self.roles.state.dtype), weights)[0].astype(np.float64)
-        except ValueError as error:
-            raise TypeError(
-                f"The mean of {self.roles.likelihood.name} can't be computed from a "
-                f"{self.roles.weights.name} of shape {weights.shape}; {_EXPECTED}."
-            ) from error
-        if value.shape != shape:
-            raise TypeError(
-                f"The mean of {self.roles.likelihood.name} has shape {value.shape}, its data have "
-                f"shape {shape}; a decomposition needs the same."
-            )
-        return value
-
-
 def _read_factors(name, product: list[Variable], model: Model) -> tuple[Variable, Variable]:
     """Tell the state vector from the weights."""
     parents = random_variables_in(product, model)
@@ -241,7 +189,7 @@ def _read_factors(name, product: list[Variable], model: Model) -> tuple[Variable
         found = ", ".join(v.name for v in parents) or "no random variable"
         raise TypeError(
             f"The mean of {name} depends on {found}; a decomposition needs one state vector and "
-            f"one matrix of weights: {_EXPECTED}."
+            f"one matrix of weights: {EXPECTED}."
         )
     (state,) = states
     (matrix,) = weights
@@ -258,50 +206,23 @@ def _read_factors(name, product: list[Variable], model: Model) -> tuple[Variable
     return state, matrix
 
 
-def _check_untouched(likelihood, state, weights) -> None:
-    """Raise TypeError unless an `Interpolation` has the variables themselves for parameters."""
-    for variable, parameter in zip(
-        (state, weights), likelihood.owner.op.dist_params(likelihood.owner)[:2], strict=True
-    ):
-        if parameter is not variable:
-            raise TypeError(
-                f"{likelihood.name} has a function of {variable.name} for a parameter; a "
-                f"decomposition needs {variable.name} itself."
-            )
-
-
-def _check_scale(likelihood, scales, entries, forbidden, model) -> None:
-    dependents = [v.name for v in random_variables_in(scales, model) if v in forbidden]
-    if dependents:
-        raise TypeError(
-            f"The scale of {likelihood.name} depends on {', '.join(dependents)}; a decomposition "
-            "needs noise that does not."
-        )
-    check_scale(likelihood, scales[0], entries, model)
-
-
 def _read_hyperparameters(weights: Variable, model: Model) -> Variable | None:
-    mean, scale, *bounds = weights.owner.op.dist_params(weights.owner)
-    parents = random_variables_in([mean, scale], model)
-    if len(parents) != 1 or not isinstance(parents[0].owner.op, GTNSNGRV):
+    mean, scale, *bounds = parameters_of(weights)
+    hyper = only_parent([mean, scale], GTNSNGRV, model)
+    if hyper is None or hyper.ndim != 3:
         return None
-    (hyper,) = parents
-    if hyper not in model.free_RVs or hyper.ndim != 3:
+    if not (is_polynomial(mean, [hyper]) and is_monomial(scale, [hyper])):
         return None
-    if not (is_polynomial(mean, parents) and is_monomial(scale, parents)):
-        return None
-    evaluate = as_function(parents, [mean, scale])
-    shape = tuple(2 if n is None else n for n in hyper.type.shape)
+    evaluate = as_function([hyper], [mean, scale])
+    shape = shape_of(hyper)
     rng = np.random.default_rng(0)
     for _ in range(2):
         probe = rng.gamma(2.0, size=shape)
-        found_mean, found_scale = evaluate(probe)
-        if found_mean.shape != shape[:2] or found_scale.shape != shape[:2]:
-            return None
-        if not np.allclose(found_mean, probe[..., 0], rtol=1e-12):
-            return None
-        if not np.allclose(found_scale, probe[..., 1] ** -0.5, rtol=1e-12):
-            return None
+        for found, expected in zip(
+            evaluate(probe), (probe[..., 0], probe[..., 1] ** -0.5), strict=True
+        ):
+            if found.shape != shape[:2] or not np.allclose(found, expected, rtol=1e-12):
+                return None
     return hyper if _same_bounds(bounds, hyper) else None
 
 
@@ -311,7 +232,7 @@ def _same_bounds(bounds: list[Variable], hyper: Variable) -> bool:
     Only then does the truncation constant cancel from the conditionals of (μ, τ).
     """
     weight_bounds = bounds or [pt.constant(-np.inf), pt.constant(np.inf)]
-    hyper_bounds = hyper.owner.op.dist_params(hyper.owner)[-2:]
+    hyper_bounds = parameters_of(hyper)[-2:]
     if not all(is_fixed(bound) for bound in (*weight_bounds, *hyper_bounds)):
         return False
     pairs = zip(weight_bounds, hyper_bounds, strict=True)

@@ -8,7 +8,7 @@ from pymc.model import Model
 from pytensor.graph.basic import Variable
 from pytensor.tensor.random.basic import BernoulliRV
 
-from pymc_bid.graph.structure import children, is_affine
+from pymc_bid.graph.structure import children, is_polynomial, parameters_of
 from pymc_bid.graph.values import Entry, Point, Quantities
 
 
@@ -29,21 +29,20 @@ class StatePrior:
 
     def __init__(self, state: Variable, likelihoods: list[Variable], model: Model):
         self.further = [v for v in children(state, model) if v not in likelihoods]
-        self.linear = all(v in model.potentials and is_affine(v, [state]) for v in self.further)
+        self.linear = all(
+            v in model.potentials and is_polynomial(v, [state], affine=True) for v in self.further
+        )
         self._model = model
         self._entry = Entry(state, model)
-        self._probability = (
-            Quantities(state.owner.op.dist_params(state.owner), model)
-            if isinstance(state.owner.op, BernoulliRV)
-            else None
-        )
-        self._fixed_slopes: NDArray[np.float64] | None = None
-        self._fixed_odds: NDArray[np.float64] | None = None
+        # A subset distribution has even odds.
+        is_bernoulli = isinstance(state.owner.op, BernoulliRV)
+        self._probability = Quantities(parameters_of(state) if is_bernoulli else [], model)
+        self._fixed_slopes = np.empty(0)
 
     @property
     def odds_are_fixed(self) -> bool:
         """Whether the log odds of the columns depend on no other variable."""
-        return (self._probability is None or self._probability.fixed) and (
+        return self._probability.fixed and (
             not self.further or not self.linear or self._further_is_fixed
         )
 
@@ -57,26 +56,15 @@ class StatePrior:
         return Quantities([self._model.logp(vars=self.further)], self._model)
 
     def log_odds(self, size: int, point: Point) -> NDArray[np.float64]:
-        """Return the log odds of each of `size` columns, less further terms that are not linear.
-
-        They are even for a subset distribution, where nothing else speaks for a column. Not to be
-        written to.
-        """
-        if self._fixed_odds is not None and self._fixed_odds.size == size:
-            return self._fixed_odds
+        """Return the log odds of each of `size` columns, less further terms that are not linear."""
         odds = np.zeros(size)
-        if self._probability is not None:
-            probability = np.asarray(self._probability(point)[0], dtype=np.float64)
+        for probability in self._probability.as_floats(point):
             with np.errstate(divide="ignore"):
                 odds += np.log(probability) - np.log1p(-probability)
-        if self.further and self.linear:
-            odds += self._slopes(size, point)
-        elif self._probability is None or self._probability.fixed:
-            self._fixed_odds = odds
-        return odds
+        return odds + self._slopes(size, point) if self.further and self.linear else odds
 
     def _slopes(self, size: int, point: Point) -> NDArray[np.float64]:
-        if self._fixed_slopes is not None and self._fixed_slopes.size == size:
+        if self._fixed_slopes.size == size:
             return self._fixed_slopes
         nothing = self.log_further(np.zeros(size), point)
         slopes = np.array([self.log_further(one, point) - nothing for one in np.eye(size)])

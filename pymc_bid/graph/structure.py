@@ -9,8 +9,9 @@ from pytensor.compile.mode import Mode
 from pytensor.compile.ops import ViewOp
 from pytensor.compile.sharedvalue import SharedVariable
 from pytensor.graph.basic import Apply, Constant, Variable
+from pytensor.graph.op import Op
 from pytensor.graph.replace import clone_replace
-from pytensor.graph.traversal import ancestors
+from pytensor.graph.traversal import ancestors, toposort
 from pytensor.tensor.basic import Alloc, AllocDiag
 from pytensor.tensor.blockwise import Blockwise
 from pytensor.tensor.elemwise import DimShuffle, Elemwise
@@ -22,10 +23,13 @@ from pytensor.tensor.subtensor import AdvancedSubtensor, Subtensor
 # a user seconds before the first draw.
 INTERPRETED = Mode(linker="py", optimizer="fast_compile")
 
-_REARRANGING = (DimShuffle, Reshape, SpecifyShape, Subtensor, Alloc, AllocDiag, ViewOp)
-_POLYNOMIAL_SCALARS = (ps.Add, ps.Sub, ps.Mul, ps.Neg, ps.Cast, ps.Identity, ps.Second)
+_REARRANGING = (
+    *(DimShuffle, Reshape, SpecifyShape, Subtensor, AdvancedSubtensor),
+    *(Alloc, AllocDiag, ViewOp),
+)
+_SUMS = (ps.Add, ps.Sub, ps.Neg, ps.Cast, ps.Identity, ps.Second)
 _MONOMIAL_SCALARS = (
-    *(ps.Mul, ps.TrueDiv, ps.Reciprocal, ps.Sqrt, ps.Sqr, ps.Pow),
+    *(ps.Mul, ps.TrueDiv, ps.Reciprocal, ps.Sqrt, ps.Sqr),
     # A monomial of a positive number is its own absolute value up to the sign of its coefficient.
     *(ps.Abs, ps.Sign, ps.Cast, ps.Identity, ps.Second),
 )
@@ -48,6 +52,24 @@ def children(variable: Variable, model: Model) -> list[Variable]:
     return dependents + potentials
 
 
+def only_parent(expressions: Iterable[Variable], kind: type, model: Model) -> Variable | None:
+    """Return the one random variable of the expressions if it is free and of this kind."""
+    parents = random_variables_in(expressions, model)
+    if len(parents) != 1 or parents[0] not in model.free_RVs:
+        return None
+    return parents[0] if isinstance(parents[0].owner.op, kind) else None
+
+
+def parameters_of(variable: Variable) -> list[Variable]:
+    """Return the parameters of a random variable's distribution."""
+    return list(variable.owner.op.dist_params(variable.owner))
+
+
+def shape_of(variable: Variable) -> tuple[int, ...]:
+    """Return the shape that a variable has now."""
+    return tuple(int(length) for length in variable.shape.eval(mode=INTERPRETED))
+
+
 def is_fixed(expression: Variable) -> bool:
     """Whether an expression has one value for ever: no random variable, no data container."""
     return all(
@@ -67,43 +89,33 @@ def data_containers(
 
 def dependent_nodes(expression: Variable, variables: Sequence[Variable]) -> list[Apply]:
     """Nodes on the paths from `variables` to `expression`."""
-    wanted = set(variables)
-    depends: dict[Variable, bool] = {}
-    nodes: list[Apply] = []
-
-    def visit(node: Variable) -> bool:
-        if node in depends:
-            return depends[node]
-        if node in wanted:
-            depends[node] = True
-        elif node.owner is None:
-            depends[node] = False
-        else:
-            # A list, not a generator: every input has to be visited.
-            depends[node] = any([visit(parent) for parent in node.owner.inputs])
-            if depends[node]:
-                nodes.append(node.owner)
-        return depends[node]
-
-    visit(expression)
+    dependents, nodes = set(variables), []
+    for node in toposort([expression], blockers=variables):
+        if not dependents.isdisjoint(node.inputs):
+            dependents.update(node.outputs)
+            nodes.append(node)
     return nodes
 
 
-def is_polynomial(expression: Variable, variables: Sequence[Variable]) -> bool:
+def is_polynomial(
+    expression: Variable, variables: Sequence[Variable], *, affine: bool = False
+) -> bool:
     """Whether `expression` is built from `variables` by sums, products and rearranging alone.
 
     A polynomial is determined by its values at random points, so for such an expression a
-    numerical comparison proves an identity; for any other it proves nothing.
+    numerical comparison proves an identity; for any other it proves nothing. An `affine` one has no
+    products of `variables` with each other.
     """
     for node in dependent_nodes(expression, variables):
-        op = node.op.core_op if isinstance(node.op, Blockwise) else node.op
-        if isinstance(op, Elemwise):
-            if isinstance(op.scalar_op, ps.TrueDiv):
-                if dependent_nodes(node.inputs[1], variables) or node.inputs[1] in variables:
-                    return False
-            elif not isinstance(op.scalar_op, _POLYNOMIAL_SCALARS):
+        op, scalar = _operation(node)
+        dependent = [_depends(factor, variables) for factor in node.inputs]
+        if isinstance(scalar, ps.Mul) or isinstance(op, Dot):
+            if affine and sum(dependent) > 1:
                 return False
-        elif not isinstance(op, (*_REARRANGING, Dot, Sum)):
+        elif isinstance(scalar, ps.TrueDiv):
+            if dependent[1]:
+                return False
+        elif not (isinstance(scalar, _SUMS) or isinstance(op, Sum) or _rearranges(node, variables)):
             return False
     return True
 
@@ -111,15 +123,11 @@ def is_polynomial(expression: Variable, variables: Sequence[Variable]) -> bool:
 def is_monomial(expression: Variable, variables: Sequence[Variable]) -> bool:
     """Whether each entry of `expression` is c·Π x^p of positive entries x of `variables`."""
     for node in dependent_nodes(expression, variables):
-        op = node.op.core_op if isinstance(node.op, Blockwise) else node.op
-        if isinstance(op, Elemwise):
-            if not isinstance(op.scalar_op, _MONOMIAL_SCALARS):
+        _, scalar = _operation(node)
+        if isinstance(scalar, ps.Pow):
+            if _depends(node.inputs[1], variables):
                 return False
-            if isinstance(op.scalar_op, ps.Pow) and (
-                dependent_nodes(node.inputs[1], variables) or node.inputs[1] in variables
-            ):
-                return False
-        elif not _rearranges(node, variables):
+        elif not (isinstance(scalar, _MONOMIAL_SCALARS) or _rearranges(node, variables)):
             return False
     return True
 
@@ -129,36 +137,21 @@ def is_rearrangement(expression: Variable, variables: Sequence[Variable]) -> boo
     return all(_rearranges(node, variables) for node in dependent_nodes(expression, variables))
 
 
-def is_affine(expression: Variable, variables: Sequence[Variable]) -> bool:
-    """Whether `expression` is a sum of entries of `variables`, with coefficients free of them."""
-    for node in dependent_nodes(expression, variables):
-        op = node.op.core_op if isinstance(node.op, Blockwise) else node.op
-        scalar = op.scalar_op if isinstance(op, Elemwise) else None
-        factors = [_depends(factor, variables) for factor in node.inputs]
-        if isinstance(scalar, ps.Mul) or isinstance(op, Dot):
-            if sum(factors) > 1:
-                return False
-        elif isinstance(scalar, ps.TrueDiv):
-            if factors[1]:
-                return False
-        elif not (
-            isinstance(scalar, (ps.Add, ps.Sub, ps.Neg, ps.Cast, ps.Identity))
-            or isinstance(op, Sum)
-            or _rearranges(node, variables)
-        ):
-            return False
-    return True
+def _operation(node: Apply) -> tuple[Op, ps.ScalarOp | None]:
+    """Return what a node does to each matrix of a batch, and to each entry if it is elementwise."""
+    op = node.op.core_op if isinstance(node.op, Blockwise) else node.op
+    return op, op.scalar_op if isinstance(op, Elemwise) else None
 
 
 def _rearranges(node: Apply, variables: Sequence[Variable]) -> bool:
     """Whether a node only moves entries about, to places that do not depend on `variables`."""
-    return isinstance(node.op, (*_REARRANGING, AdvancedSubtensor)) and not any(
+    return isinstance(_operation(node)[0], _REARRANGING) and not any(
         _depends(place, variables) for place in node.inputs[1:]
     )
 
 
 def _depends(expression: Variable, variables: Sequence[Variable]) -> bool:
-    return expression in variables or bool(dependent_nodes(expression, variables))
+    return not set(variables).isdisjoint(ancestors([expression], blockers=variables))
 
 
 def as_function(inputs: Sequence[Variable], outputs: Sequence[Variable]):

@@ -16,6 +16,7 @@ Point = dict[str, np.ndarray]
 
 SMALLEST_VARIANCE = float(np.finfo(np.float64).tiny)
 LARGEST_VARIANCE = float(np.finfo(np.float64).max)
+_OWN_VALUE = "value of a variable before its transform"
 
 
 def as_view(values, shape: tuple[int, int]) -> NDArray[np.float64]:
@@ -81,6 +82,10 @@ class Quantities:
             return self._values
         return self._function(*[point[name] for name in self._names])
 
+    def as_floats(self, point: Point) -> list[NDArray[np.float64]]:
+        """Return the values at `point` in double precision, which that of small integers is not."""
+        return [np.asarray(value, dtype=np.float64) for value in self(point)]
+
 
 class Entry:
     """One random variable's entry in a sampler's point, with the model's transform undone."""
@@ -91,30 +96,22 @@ class Entry:
         self.name = value.name
         self._dtype = value.dtype
         self._own_dtype = np.int64 if np.dtype(variable.dtype).kind in "iub" else np.float64
-        self._transformed = transform is not None
-        if self._transformed:
+        self._backward = self._forward = None
+        if transform is not None:
             self._backward = Quantities([variable], model)
-            raw = variable.type()
-            forward = transform.forward(raw, *variable.owner.inputs)
-            (forward,) = model.replace_rvs_by_values([forward])
-            inputs = [v for v in inputvars([forward]) if v is not raw]
-            self._names = [v.name for v in inputs]
-            self._forward = pytensor.function(
-                [raw, *inputs], forward, mode=INTERPRETED, on_unused_input="ignore"
-            )
+            own = variable.type(name=_OWN_VALUE)
+            self._forward = Quantities([transform.forward(own, *variable.owner.inputs)], model)
 
     def read(self, point: Point) -> np.ndarray:
         """Return the variable's own value; it must not be written to."""
-        value = self._backward(point)[0] if self._transformed else point[self.name]
+        value = point[self.name] if self._backward is None else self._backward(point)[0]
         return np.asarray(value, dtype=self._own_dtype)
 
     def write(self, value: np.ndarray, point: Point) -> Point:
         """Return a new point with this variable set to `value`, every key in its place."""
-        if self._transformed:
-            value = self._forward(value, *[point[name] for name in self._names])
-        changed = dict(point)
-        changed[self.name] = np.asarray(value, dtype=self._dtype)
-        return changed
+        if self._forward is not None:
+            (value,) = self._forward(point | {_OWN_VALUE: value})
+        return point | {self.name: np.asarray(value, dtype=self._dtype)}
 
 
 class CheckedState(Entry):

@@ -6,17 +6,13 @@ import numpy as np
 import pandas as pd
 
 from pymc_bid.plots.layout import make_axes
-from pymc_bid.results.autocorrelation import autocorrelation
 from pymc_bid.results.decomposition import InterpolativeDecomposition
-from pymc_bid.results.draws import read_error, read_posterior, read_state
+from pymc_bid.results.diagnostics import autocorrelation
+from pymc_bid.results.posterior import read_error, read_posterior, read_state
 
 
 def plot_size(
-    source: Any,
-    *,
-    state: str = "r",
-    axes: Any = None,
-    figsize: tuple[float, float] = (10, 3.5),
+    source: Any, *, state: str = "r", axes: Any = None, figsize: tuple[float, float] = (10, 3.5)
 ):
     """Draw the number of chosen columns K over the iterations of each chain, and its distribution.
 
@@ -25,13 +21,8 @@ def plot_size(
     source : InterpolativeDecomposition, arviz.InferenceData or xarray.DataTree
     state : str
         Name of the state vector in draws.
-    axes : pair of matplotlib.axes.Axes, optional
-    figsize : pair of float
-        Size of a new figure.
-
-    Returns
-    -------
-    array of matplotlib.axes.Axes
+    axes, figsize
+        Two axes to draw on, or the size of a new figure; the axes are returned.
 
     Examples
     --------
@@ -50,7 +41,7 @@ def plot_size(
     values, counts = np.unique(size, return_counts=True)
     distribution.barh(values, counts / counts.sum(), height=0.8, color="0.6")
     distribution.set(xlabel="probability", ylim=(values[0] - 0.9, values[-1] + 0.9))
-    _legend(over, len(size))
+    _legend(over)
     return axes
 
 
@@ -62,23 +53,19 @@ def plot_error(source: Any, *, ax: Any = None, figsize: tuple[float, float] = (1
     Parameters
     ----------
     source : InterpolativeDecomposition, arviz.InferenceData or xarray.DataTree
-    ax : matplotlib.axes.Axes, optional
-    figsize : pair of float
-        Size of a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
+    ax, figsize
+        Axes to draw on, or the size of a new figure; the axes are returned.
 
     Examples
     --------
     >>> ax = bid.plot_error(result)
     """
     if isinstance(source, InterpolativeDecomposition):
-        before, after = source.error_before.values, source.error_after.values
-        lines = {"before": before} if np.isnan(after).any() else {"after": after}
-        if not source.data.attrs["identity"] and not np.isnan(after).any():
-            lines = {"before": before, "after": after}
+        lines = {"before": source.error_before.values, "after": source.error_after.values}
+        if np.isnan(lines["after"]).any():
+            del lines["after"]
+        elif source.data.attrs["identity"]:
+            del lines["before"]
     else:
         error = read_error(source)
         if error is None:
@@ -88,18 +75,14 @@ def plot_error(source: Any, *, ax: Any = None, figsize: tuple[float, float] = (1
             )
         lines = {"before": error}
     (ax,) = make_axes(ax, 1, figsize)
+    both = len(lines) > 1
     for name, values in lines.items():
+        style = {"linewidth": 0.8, "alpha": 0.4 if both and name == "before" else 1.0}
         for chain, series in enumerate(values):
-            label = f"chain {chain}" + (f", {name}" if len(lines) > 1 else "")
-            ax.plot(
-                series,
-                color=f"C{chain}",
-                linewidth=0.8,
-                alpha=0.4 if name == "before" and len(lines) > 1 else 1.0,
-                label=label,
-            )
+            label = f"chain {chain}, {name}" if both else f"chain {chain}"
+            ax.plot(series, color=f"C{chain}", label=label, **style)
     ax.set(xlabel="draw", ylabel="mean squared error of a draw")
-    _legend(ax, len(lines) * len(values))
+    _legend(ax)
     return ax
 
 
@@ -120,21 +103,15 @@ def plot_autocorrelation(
         Draws, or what `bid.autocorrelation` returned.
     weights, lags, basis
         As for `bid.autocorrelation`.
-    ax : matplotlib.axes.Axes, optional
-    figsize : pair of float
-        Size of a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
+    ax, figsize
+        Axes to draw on, or the size of a new figure; the axes are returned.
 
     Examples
     --------
     >>> ax = bid.plot_autocorrelation(idata, basis=result.columns, lags=10)
     """
-    if isinstance(source, pd.Series):
-        found = source
-    else:
+    found = source
+    if not isinstance(source, pd.Series):
         lags = min(lags, read_posterior(source).sizes["draw"] - 1)
         found = autocorrelation(source, weights=weights, lags=lags, basis=basis)
     (ax,) = make_axes(ax, 1, figsize)
@@ -146,13 +123,8 @@ def plot_autocorrelation(
     return ax
 
 
-def _legend(ax, entries: int) -> None:
-    if entries <= 8:
+def _legend(ax) -> None:
+    if len(ax.lines) <= 8:
         # Above the axes: lines may be anywhere inside.
-        ax.legend(
-            fontsize=8,
-            ncols=4,
-            loc="lower right",
-            bbox_to_anchor=(1.0, 1.0),
-            frameon=False,
-        )
+        place = {"loc": "lower right", "bbox_to_anchor": (1.0, 1.0)}
+        ax.legend(fontsize=8, ncols=4, frameon=False, **place)

@@ -5,9 +5,8 @@ from typing import Any
 import numpy as np
 
 from pymc_bid.plots.layout import label_columns, make_axes
-from pymc_bid.results.convergence import state_numbers
 from pymc_bid.results.decomposition import InterpolativeDecomposition
-from pymc_bid.results.draws import read_state
+from pymc_bid.results.diagnostics import state_summary
 
 WORTH_A_NAME = 0.05
 """Probability from which a column is named where there is no room to name all."""
@@ -32,13 +31,8 @@ def plot_inclusion(
         Name of the state vector in draws.
     highlight : list of labels, optional
         Columns in another colour; the chosen ones of a decomposition if not given.
-    ax : matplotlib.axes.Axes, optional
-    figsize : pair of float
-        Size of a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
+    ax, figsize
+        Axes to draw on, or the size of a new figure; the axes are returned.
 
     Examples
     --------
@@ -47,14 +41,12 @@ def plot_inclusion(
     'probability of being chosen'
     """
     if isinstance(source, InterpolativeDecomposition):
-        labels = source.data["basis"].values
-        inclusion, error = (source.data[f"state_{name}"].values for name in ("inclusion", "mcse"))
-        marked = np.isin(np.arange(labels.size), source.positions)
+        table = source.inclusion
+        marked = np.isin(np.arange(len(table)), source.positions)
     else:
-        states, labels = read_state(source, state)
-        numbers = state_numbers(states)
-        inclusion, error = numbers["inclusion"], numbers["mcse"]
-        marked = np.zeros(labels.size, dtype=bool)
+        table = state_summary(source, state=state)
+        marked = np.zeros(len(table), dtype=bool)
+    labels, inclusion, error = (np.asarray(x) for x in (table.index, table.inclusion, table.mcse))
     if highlight is not None:
         marked = np.isin(labels.astype(str), np.asarray(highlight).astype(str))
     (ax,) = make_axes(ax, 1, figsize)
@@ -68,14 +60,8 @@ def plot_inclusion(
             ax.vlines(places[mask], 0, inclusion[mask], color=color, linewidth=0.8)
             ax.plot(places[mask], inclusion[mask], ".", color=color, markersize=3)
     known = np.isfinite(error) & (error > 0)
-    ax.errorbar(
-        places[known],
-        inclusion[known],
-        2 * error[known],
-        fmt="none",
-        ecolor="0.2",
-        elinewidth=1 if few else 0.5,
-    )
+    style = {"fmt": "none", "ecolor": "0.2", "elinewidth": 1 if few else 0.5}
+    ax.errorbar(places[known], inclusion[known], 2 * error[known], **style)
     ax.axhline(0.5, color="0.6", linewidth=0.8, linestyle=":", zorder=0)
     ax.set(xlim=(-1, labels.size), ylim=(0, 1.05), ylabel="probability of being chosen")
     ax.figure.draw_without_rendering()

@@ -32,16 +32,9 @@ def label_columns(
 ) -> None:
     """Write the labels of columns 0, 1, … along an axis, as many as there is room for.
 
-    Parameters
-    ----------
-    axes : matplotlib.axes.Axes
-        With its limits set, and laid out (`figure.draw_without_rendering()`), so that it has the
-        size that it will be shown in.
-    labels : array of labels
-    first : array of positions, optional
-        Labels to be shown before any others, in this order. Where not all labels fit, no others are
-        shown if these are given; else labels at equal distances.
-    axis : {"x", "y"}
+    The axes need their limits, and to be laid out (`figure.draw_without_rendering()`), so that they
+    have the size that they will be shown in. Where not all labels fit, those at the positions
+    `first` are shown, in this order as far as they do; without any, labels at equal distances.
     """
     number = len(labels)
     extent = axes.get_window_extent()
@@ -54,7 +47,11 @@ def label_columns(
     elif first is None:
         shown = np.arange(0, number, int(np.ceil(distance)))
     else:
-        shown = _spread(np.asarray(first, dtype=int), distance)
+        taken: list[int] = []
+        for place in first:
+            if all(abs(place - other) >= distance for other in taken):
+                taken.append(int(place))
+        shown = np.sort(np.array(taken, dtype=int))
     names = [shorten(labels[place]) for place in shown]
     if axis == "x":
         axes.set_xticks(shown, names, rotation=90, fontsize=FONT_SIZE)
@@ -67,12 +64,3 @@ def shorten(label: Any) -> str:
     text = " ".join(str(label).split())
     half = (LONGEST - 1) // 2
     return text if len(text) <= LONGEST else f"{text[:half]}…{text[-half:]}"
-
-
-def _spread(places: NDArray[np.int64], distance: float) -> NDArray[np.int64]:
-    """Take places in the given order, leaving out those closer than `distance` to one taken."""
-    taken: list[int] = []
-    for place in places:
-        if all(abs(place - other) >= distance for other in taken):
-            taken.append(int(place))
-    return np.sort(np.array(taken, dtype=int))

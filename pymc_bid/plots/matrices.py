@@ -23,13 +23,8 @@ def plot_decomposition(
     result : InterpolativeDecomposition
     A : array_like, pandas.DataFrame or xarray.DataArray
         The matrix that was decomposed.
-    axes : three matplotlib.axes.Axes, optional
-    figsize : pair of float
-        Size of a new figure.
-
-    Returns
-    -------
-    array of matplotlib.axes.Axes
+    axes, figsize
+        Three axes to draw on, or the size of a new figure; the axes are returned.
 
     Examples
     --------
@@ -43,18 +38,14 @@ def plot_decomposition(
     axes = make_axes(axes, 3, figsize, sharey=True)
     # A few extreme entries must not make all others pale.
     limit = np.quantile(np.abs(target), 0.995) or 1.0
-    own = not result.data.attrs["pool"]
-    for ax, values, title in zip(
-        axes, (target, fit, target - fit), ("A", "C·W", "A - C·W"), strict=True
-    ):
-        image = _heat_map(ax, values, -limit, limit, "RdBu_r")
-        ax.set_title(title, pad=12)
+    maps = {"A": target, "C·W": fit, "A - C·W": target - fit}
+    for ax, (title, values) in zip(axes, maps.items(), strict=True):
+        image = _heat_map(ax, values, title, -limit, limit, "RdBu_r")
     axes[0].set_ylabel("row")
     axes[0].figure.colorbar(image, ax=list(axes), extend="both")
     axes[0].figure.draw_without_rendering()
-    for ax in axes if own else []:
-        _mark(ax, result.positions)
-        label_columns(ax, result.data["column"].values, first=result.positions)
+    for ax in axes if not result.data.attrs["pool"] else []:
+        _mark(ax, result)
     return axes
 
 
@@ -69,13 +60,8 @@ def plot_weights(
     Parameters
     ----------
     result : InterpolativeDecomposition
-    axes : pair of matplotlib.axes.Axes, optional
-    figsize : pair of float
-        Size of a new figure.
-
-    Returns
-    -------
-    array of matplotlib.axes.Axes
+    axes, figsize
+        Two axes to draw on, or the size of a new figure; the axes are returned.
 
     Examples
     --------
@@ -86,36 +72,36 @@ def plot_weights(
     axes = make_axes(axes, 2, figsize, sharey=True)
     largest = float(np.abs(result.W).max()) or 1.0
     spread = float(result.W_sd.max()) or 1.0
-    parts = (
-        (result.W, -largest, largest, "RdBu_r", "W, posterior mean"),
-        (result.W_sd, 0.0, spread, "viridis", "W, posterior standard deviation"),
-    )
-    own = not result.data.attrs["pool"]
     axes[0].set_ylabel("chosen column")
-    for ax, (values, low, high, colors, title) in zip(axes, parts, strict=True):
-        image = _heat_map(ax, values.values, low, high, colors)
-        ax.set_title(title, pad=12)
+    images = (
+        _heat_map(axes[0], result.W, "W, posterior mean", -largest, largest, "RdBu_r"),
+        _heat_map(axes[1], result.W_sd, "W, posterior standard deviation", 0.0, spread, "viridis"),
+    )
+    for ax, image in zip(axes, images, strict=True):
         ax.figure.colorbar(image, ax=ax)
     label_columns(axes[0], result.data["chosen"].values, axis="y")
     axes[0].figure.draw_without_rendering()
     for ax in axes:
-        if own:
-            _mark(ax, result.positions)
-        label_columns(ax, result.data["column"].values, first=result.positions if own else None)
+        if result.data.attrs["pool"]:
+            label_columns(ax, result.data["column"].values)
+        else:
+            _mark(ax, result)
     # Once more: the labels of the columns took some of the height.
     axes[0].figure.draw_without_rendering()
     label_columns(axes[0], result.data["chosen"].values, axis="y")
     return axes
 
 
-def _heat_map(ax, values, low, high, colors):
-    image = ax.imshow(values, aspect="auto", cmap=colors, vmin=low, vmax=high)
+def _heat_map(ax, values, title, low, high, colors):
+    image = ax.imshow(np.asarray(values), aspect="auto", cmap=colors, vmin=low, vmax=high)
     ax.set_xlabel("column")
+    ax.set_title(title, pad=12)
     return image
 
 
-def _mark(ax, places) -> None:
-    """Triangles above the chosen columns, outside of the map."""
+def _mark(ax, result: InterpolativeDecomposition) -> None:
+    """Triangles above the chosen columns, outside of the map, and their names below."""
+    places = result.positions
     ax.plot(
         places,
         np.full(len(places), 1.02),
@@ -126,3 +112,4 @@ def _mark(ax, places) -> None:
         transform=ax.get_xaxis_transform(),
         clip_on=False,
     )
+    label_columns(ax, result.data["column"].values, first=places)

@@ -8,20 +8,16 @@ import xarray as xr
 from numpy.typing import NDArray
 from pymc.model import Model
 
-from pymc_bid.results.convergence import judge, quantities_of, state_numbers
+from pymc_bid.results.convergence import judge
 from pymc_bid.results.decomposition import (
     OF_CHOSEN_COLUMNS,
     STATE_NUMBERS,
     InterpolativeDecomposition,
 )
-from pymc_bid.results.draws import (
-    Draws,
-    read_draws,
-    read_error,
-    read_ladder,
-    reduced_data,
-)
+from pymc_bid.results.diagnostics import state_numbers
+from pymc_bid.results.draws import Draws, read_draws
 from pymc_bid.results.groups import find_groups
+from pymc_bid.results.posterior import read_error
 from pymc_bid.results.selection import choose_columns, count_sets
 from pymc_bid.results.weights import interpolation_noise, summarise_weights
 
@@ -80,10 +76,6 @@ def decompose(
     random_seed : int, optional
         For weights drawn given J.
 
-    Returns
-    -------
-    InterpolativeDecomposition
-
     Warns
     -----
     UserWarning
@@ -101,7 +93,8 @@ def decompose(
     groups = find_groups(draws.state, draws.candidates.T @ draws.candidates)
     sets = count_sets(draws.state, groups.members)
     before, after = _errors(idata, draws)
-    set_error = _mean_by_set(after if draws.weights is not None else before, sets)
+    error = np.ravel(before if draws.weights is None else after)
+    set_error = np.bincount(sets.member.ravel(), error, sets.visits.size) / sets.visits
     numbers = state_numbers(draws.state)
     active, choice = choose_columns(
         choose, sets, numbers["inclusion"], set_error, np.asarray(draws.basis)
@@ -112,38 +105,35 @@ def decompose(
     summary = summarise_weights(
         draws, active, model, ci_prob, minimum_draws, keep_draws, random_seed
     )
-    chosen = draws.candidates[:, active]
     noise_draws = (
         summary.noise
         if draws.identity or draws.pool is not None
         else interpolation_noise(draws, active, summary.kept)
     )
-    verdict = judge(
-        *(quantities_of(idata, draws.state, noise), draws.state, numbers, draws.basis, state),
-        read_ladder(idata),
-    )
+    verdict = judge(idata, draws.state, numbers, draws.basis, state, noise)
     if verdict.converged is False:
         warnings.warn(str(verdict), UserWarning, stacklevel=2)
 
+    entries = draws.data.products.rows.sum()
     number_of_sets = min(number_of_sets, sets.visits.size)
+    # At least one group, if an empty one: a file format may not know dimensions without entries.
     members = np.zeros((max(len(groups.members), 1), draws.basis.size), dtype=np.int8)
+    chances = np.full((2, len(members)), np.nan)
     for row, group in enumerate(groups.members):
         members[row, group] = 1
+        chances[:, row] = groups.probability[row], groups.expected[row]
+    of_chosen = {
+        "C": draws.candidates[:, active],
+        "W": summary.mean,
+        "W_sd": summary.sd,
+        "W_interval": summary.interval,
+        "W_draws": summary.kept,
+        "position": active.astype(np.int32),
+    }
     basis = _plain(draws.basis)
-    of_chosen = (
-        chosen,
-        summary.mean,
-        summary.sd,
-        summary.interval,
-        summary.kept,
-        active.astype(np.int32),
-    )
     dataset = xr.Dataset(
         {
-            **{
-                name: (dims, values)
-                for (name, dims), values in zip(OF_CHOSEN_COLUMNS.items(), of_chosen, strict=True)
-            },
+            **{name: (OF_CHOSEN_COLUMNS[name], values) for name, values in of_chosen.items()},
             "noise_draws": (("sample", "noise"), noise_draws),
             "error_before": (("chain", "draw"), before),
             "error_after": (("chain", "draw"), after),
@@ -152,8 +142,8 @@ def decompose(
             "set_visits": ("set", sets.visits[:number_of_sets].astype(np.int32)),
             "set_error": ("set", set_error[:number_of_sets]),
             "group_member": (("group", "basis"), members),
-            "group_probability": ("group", _padded(groups.probability, len(members))),
-            "group_expected": ("group", _padded(groups.expected, len(members))),
+            "group_probability": ("group", chances[0]),
+            "group_expected": ("group", chances[1]),
             **{f"state_{name}": ("basis", numbers[name]) for name in STATE_NUMBERS},
         },
         coords={
@@ -169,7 +159,7 @@ def decompose(
             "draws_used": summary.used,
             "number_of_sets": int(sets.visits.size),
             "ci_prob": float(ci_prob),
-            "mse": _error_of(draws, active, summary.mean),
+            "mse": float(draws.squared_errors(active, summary.mean).sum() / entries),
             "identity": int(draws.identity),
             "pool": int(draws.pool is not None),
             "verdict": str(verdict),
@@ -185,32 +175,17 @@ def _errors(idata: Any, draws: Draws) -> tuple[NDArray[np.float64], NDArray[np.f
         reported = read_error(idata)
         before = before if reported is None else reported
         return before, before.copy() if draws.identity or draws.pool is not None else after
-    data = reduced_data(draws)
-    # Columns in the order of memory, to be gathered fast.
-    blocks = [block._replace(basis=np.asfortranarray(block.basis)) for block in data.blocks]
-    entries, squares = data.products.rows.sum(), np.empty(draws.columns.size)
+    entries, interpolated = draws.data.products.rows.sum(), np.ones(draws.columns.size)
     for chain, draw, active, weights in draws.each():
-        for basis, target, columns in blocks:
-            residual = target - basis[:, active] @ weights[active][:, columns]
-            squares[columns] = np.einsum("ij,ij->j", residual, residual)
-        total = squares.sum()
-        left = total if draws.pool is not None else squares[~draws.state[chain, draw]].sum()
-        before[chain, draw] = (left if draws.identity else total) / entries
+        chosen = draws.state[chain, draw]
+        if draws.identity:
+            interpolated = (~chosen).astype(np.float64)
+        values = np.ascontiguousarray(weights, dtype=np.float64)
+        squares = draws.data.squared_errors(active, values, interpolated)
+        left = squares.sum() if draws.pool is not None else squares[~chosen].sum()
+        before[chain, draw] = (left if draws.identity else squares.sum()) / entries
         after[chain, draw] = left / entries
     return before, after
-
-
-def _error_of(draws: Draws, active, weights) -> float:
-    """Mean squared error of C·W over the entries that are observed."""
-    data = reduced_data(draws)
-    full = np.zeros((draws.basis.size, draws.columns.size))
-    full[active] = weights
-    return float(data.squared_errors(active, full).sum() / data.products.rows.sum())
-
-
-def _mean_by_set(error: NDArray[np.float64], sets) -> NDArray[np.float64]:
-    total = np.bincount(sets.member.ravel(), error.ravel(), minlength=sets.visits.size)
-    return total / sets.visits
 
 
 def _warn_of_split_groups(groups, active, labels) -> None:
@@ -223,11 +198,6 @@ def _warn_of_split_groups(groups, active, labels) -> None:
                 UserWarning,
                 stacklevel=3,
             )
-
-
-def _padded(values: NDArray[np.float64], length: int) -> NDArray[np.float64]:
-    """Fill up with nan: a file format may not know of dimensions without entries."""
-    return np.append(values, np.full(length - values.size, np.nan))
 
 
 def _plain(labels: NDArray) -> NDArray:

@@ -9,8 +9,8 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from pymc_bid.inputs import read_matrix
-from pymc_bid.results.convergence import state_table
+from pymc_bid.inputs import labels_or_numbers, read_matrix
+from pymc_bid.results.diagnostics import state_table
 from pymc_bid.results.predict import predict_rows
 
 OF_CHOSEN_COLUMNS = {
@@ -214,62 +214,53 @@ class InterpolativeDecomposition:
         return cls(data)
 
     def _chosen_entries(self, new_rows) -> tuple[NDArray[np.float64], NDArray]:
+        """Return the entries of the chosen columns, and the labels of the rows."""
         if isinstance(new_rows, xr.DataArray) and new_rows.ndim == 2:
             new_rows = new_rows.to_pandas()
-        labels = self.data["basis"].values
         if isinstance(new_rows, pd.DataFrame):
-            known = pd.Index(new_rows.columns.astype(str))
-            missing = [name for name in map(str, self.columns) if name not in known]
+            wanted = [str(name) for name in self.columns]
+            places = new_rows.columns.astype(str).get_indexer_for(wanted)
+            missing = [name for name, place in zip(wanted, places, strict=True) if place < 0]
             if missing:
                 raise ValueError(f"new_rows lacks the chosen columns {', '.join(missing)}.")
-            places = [known.get_indexer_for([name])[0] for name in map(str, self.columns)]
             new_rows = new_rows.iloc[:, places]
         else:
-            number = np.shape(new_rows)[-1] if np.ndim(new_rows) == 2 else None
-            if number != labels.size:
+            shape, number = np.shape(new_rows), self.data.sizes["basis"]
+            if len(shape) != 2 or shape[1] != number:
                 raise ValueError(
-                    f"new_rows must be a matrix with the {labels.size} columns of the data, its "
-                    f"shape is {np.shape(new_rows)}. A DataFrame may have the chosen columns alone."
+                    f"new_rows must be a matrix with the {number} columns of the data, its shape "
+                    f"is {shape}. A DataFrame may have the chosen columns alone."
                 )
             new_rows = np.asarray(new_rows)[:, self.positions]
         if not self.columns:
             return np.empty((len(new_rows), 0)), np.arange(len(new_rows))
         matrix = read_matrix(new_rows, "new_rows")
-        rows = np.arange(len(matrix.values)) if matrix.rows is None else matrix.rows
-        return matrix.values, rows
+        return matrix.values, labels_or_numbers(matrix.rows, len(matrix.values))
 
     def __repr__(self):
-        attributes, data = self.data.attrs, self.data
-        size, sets = self.size, self.sets
-        rows, columns = data.sizes["row"], data.sizes["column"]
+        attributes, data, size = self.data.attrs, self.data, self.size
         names = ", ".join(map(str, self.columns[:12])) + (", …" if len(self.columns) > 12 else "")
-        before, after = float(self.error_before.mean()), float(self.error_after.mean())
-        source = (
-            f"{attributes['draws_used']} draws with exactly these columns"
-            if attributes["weights_from"] == "draws"
-            else f"{attributes['draws_used']} draws made for these columns"
-        )
+        made = "with exactly" if attributes["weights_from"] == "draws" else "made for"
+        error = _number(float(self.error_after.mean()))
+        if not attributes["identity"]:
+            before = _number(float(self.error_before.mean()))
+            error = f"{before} before and {error} after post-processing"
         lines = [
-            f"Interpolative decomposition of a {rows} × {columns} matrix",
+            f"Interpolative decomposition of a {data.sizes['row']} × {data.sizes['column']} matrix",
             f"  columns ({attributes['choice']}): {len(self.columns)} of {data.sizes['basis']}: "
             f"{names}",
             f"  K: mean {float(data['K'].mean()):.2f}, most probable {size.idxmax()} "
             f"(probability {size.max():.2f})",
             f"  sets, up to interchangeable columns: {attributes['number_of_sets']} visited, "
-            f"the most frequent in {sets['frequency'].iloc[0]:.3f} of the draws",
-            f"  W: posterior mean, sd and {attributes['ci_prob']:.0%} interval from {source}",
-            f"  mean squared error: {self.mse:.4g} of C·W; of a draw "
-            + (
-                _number(after)
-                if attributes["identity"]
-                else f"{_number(before)} before and {_number(after)} after post-processing"
-            ),
+            f"the most frequent in {self.sets['frequency'].iloc[0]:.3f} of the draws",
+            f"  W: posterior mean, sd and {attributes['ci_prob']:.0%} interval from "
+            f"{attributes['draws_used']} draws {made} these columns",
+            f"  mean squared error: {self.mse:.4g} of C·W; of a draw {error}",
         ]
-        groups = self.groups
-        if len(groups):
-            shown = "; ".join("/".join(map(str, g)) for g in groups["columns"].iloc[:4])
+        groups = ["/".join(map(str, members)) for members in self.groups["columns"]]
+        if groups:
             more = f"; {len(groups) - 4} more" if len(groups) > 4 else ""
-            lines.append(f"  interchangeable: {shown}{more}")
+            lines.append(f"  interchangeable: {'; '.join(groups[:4])}{more}")
         lines.append("  " + attributes["verdict"].replace("\n", "\n  "))
         return "\n".join(lines)
 

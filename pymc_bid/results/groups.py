@@ -27,7 +27,7 @@ def find_groups(
     alike: float = ALIKE,
     exchange: float = EXCHANGE,
 ) -> Groups:
-    """Group columns of which it matters little which one is chosen.
+    """Group columns of which it matters little which one is chosen, by states and the Gram matrix.
 
     Two columns belong together if
 
@@ -37,12 +37,6 @@ def find_groups(
 
     Every two members of a group do (complete linkage), so that a chain of similar columns does not
     become one group. Groups that are never chosen are left out.
-
-    Parameters
-    ----------
-    states : array (chain, draw, basis)
-    gram : array (basis, basis)
-        BᵀB.
     """
     flat = states.reshape(-1, states.shape[2]).astype(np.float64)
     length = np.sqrt(np.diag(gram))
@@ -65,8 +59,5 @@ def find_groups(
         if members.size > 1 and chosen.any():
             found.append((members, (chosen > 0).mean(), chosen.mean()))
     found.sort(key=lambda group: (-group[1], group[0][0]))
-    return Groups(
-        [group[0] for group in found],
-        np.array([group[1] for group in found]),
-        np.array([group[2] for group in found]),
-    )
+    chances = np.array([group[1:] for group in found]).reshape(-1, 2)
+    return Groups([group[0] for group in found], *chances.T)

@@ -4,10 +4,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from pymc_bid.results.draws import OWN_VARIANCE, Draws, read_draws
-from pymc_bid.results.predict import mixture_quantile
+from pymc_bid.results.draws import Draws, read_draws
+from pymc_bid.results.predict import summarise_mixture
 
 
 def impute(
@@ -61,14 +60,13 @@ def impute(
     draws = read_draws(idata, A, pool, state, weights, noise)
     if draws.target.observed is None:
         raise ValueError("A has no missing entries, or the model was not made with missing='mask'.")
-    for name, values in ((weights, draws.weights), (noise, draws.noise)):
-        if values is None:
-            raise ValueError(f"Missing entries are predicted from {name!r}; it was not stored.")
-    if draws.identity and draws.own_variance is None:
-        raise ValueError(f"Missing entries are predicted from {OWN_VARIANCE!r}; it was not stored.")
+    draws.require_stored("impute", weights, noise)
     rows, columns = np.nonzero(~draws.target.observed)
     step = max(1, int(np.prod(draws.shape)) // keep_draws)
-    own_mean, own_variance = _own_moments(draws)
+    known = np.where(draws.target.observed, draws.target.values, np.nan)
+    own_mean, own_variance = np.nanmean(known, axis=0), np.nanvar(known, axis=0)
+    if draws.identity:
+        own_mean = np.broadcast_to(draws.own_mean, own_mean.shape)
     drawn_centres, drawn_variances = [], []
     for number, (chain, draw, active, drawn) in enumerate(draws.each()):
         if number % step:
@@ -84,29 +82,9 @@ def impute(
             _fill_rows(draws, active, chosen, noise_variance, own, rows, columns, centre, variance)
         drawn_centres.append(centre)
         drawn_variances.append(variance)
-    centres, variances = np.array(drawn_centres), np.array(drawn_variances)
-    scale = np.sqrt(variances)
-    tails = (0.5 - ci_prob / 2, 0.5 + ci_prob / 2)
-    lower, upper = (mixture_quantile(tail, centres, scale) for tail in tails)
-    return pd.DataFrame(
-        {
-            "row": np.asarray(draws.rows)[rows],
-            "column": np.asarray(draws.columns)[columns],
-            "mean": centres.mean(axis=0),
-            "sd": np.sqrt(centres.var(axis=0) + variances.mean(axis=0)),
-            "lower": lower,
-            "upper": upper,
-        }
-    )
-
-
-def _own_moments(draws: Draws) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Mean of the own density of each column, and the variance of what is observed in it."""
-    observed = np.where(draws.target.observed, draws.target.values, np.nan)
-    mean = np.nanmean(observed, axis=0)
-    if draws.identity:
-        mean = np.broadcast_to(draws.own_mean, mean.shape)
-    return mean, np.nanvar(observed, axis=0)
+    found = summarise_mixture(np.array(drawn_centres), np.array(drawn_variances), ci_prob)
+    labels = {"row": np.asarray(draws.rows)[rows], "column": np.asarray(draws.columns)[columns]}
+    return pd.DataFrame(labels | found._asdict())
 
 
 def _fill_rows(

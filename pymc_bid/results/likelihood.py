@@ -2,11 +2,12 @@
 
 from typing import Any
 
-import arviz as az
 import numpy as np
 import xarray as xr
 
-from pymc_bid.results.draws import OWN_VARIANCE, Draws, read_draws, read_group
+from pymc_bid.inputs import read_whole_number
+from pymc_bid.results.draws import Draws, read_draws
+from pymc_bid.results.posterior import read_posterior, with_groups
 
 UNITS = ("row", "entry")
 
@@ -54,42 +55,24 @@ def log_likelihood(
     """
     if by not in UNITS:
         raise ValueError(f"by must be one of {', '.join(map(repr, UNITS))}, got {by!r}.")
-    if isinstance(thin, bool) or int(thin) != thin or thin < 1:
-        raise ValueError(f"thin must be a positive integer, got {thin!r}.")
+    thin = read_whole_number(thin, "thin")
     draws = read_draws(idata, A, pool, state, weights, noise)
     if draws.target.compressed:
         raise TypeError("A is compressed and has no rows to leave out; pass the matrix itself.")
-    if draws.weights is None or draws.noise is None:
-        missing = weights if draws.weights is None else noise
-        raise ValueError(f"The log likelihood needs {missing!r}, which is not in the posterior.")
-    if draws.identity and draws.own_variance is None:
-        raise ValueError(
-            f"The log likelihood needs {OWN_VARIANCE!r}, which is not in the posterior."
-        )
-    posterior = read_group(idata, "posterior")
+    draws.require_stored("The log likelihood", weights, noise)
+    posterior = read_posterior(idata)
     small = [name for name, value in posterior.data_vars.items() if value.ndim <= 3]
     kept = posterior[small].isel(draw=slice(None, None, thin))
-    dims = ("row",) if by == "row" else ("row", "column")
-    coords = {"row": draws.rows, "column": draws.columns}
-    chains, number = kept.sizes["chain"], kept.sizes["draw"]
-    values = np.empty((chains, number, *(len(coords[dim]) for dim in dims)))
+    coords: dict[str, Any] = {"chain": kept["chain"], "draw": kept["draw"], "row": draws.rows}
+    if by == "entry":
+        coords["column"] = draws.columns
+    values = np.empty([len(labels) for labels in coords.values()])
     for chain, draw, active, drawn in draws.each():
-        if draw % thin:
-            continue
-        density = _log_density(draws, chain, draw, active, drawn)
-        values[chain, draw // thin] = density.sum(axis=1) if by == "row" else density
-    likelihood = xr.Dataset(
-        {"A": (("chain", "draw", *dims), values)},
-        coords={
-            "chain": kept["chain"],
-            "draw": kept["draw"],
-            **{dim: coords[dim] for dim in dims},
-        },
-    )
-    groups = {"posterior": kept, "log_likelihood": likelihood}
-    if isinstance(idata, xr.DataTree):
-        return xr.DataTree.from_dict(groups)
-    return az.InferenceData(**groups)
+        if draw % thin == 0:
+            density = _log_density(draws, chain, draw, active, drawn)
+            values[chain, draw // thin] = density.sum(axis=1) if by == "row" else density
+    likelihood = xr.DataArray(values, coords=coords, dims=list(coords), name="A").to_dataset()
+    return with_groups(idata, {"posterior": kept, "log_likelihood": likelihood})
 
 
 def _log_density(draws: Draws, chain, draw, active, weights):

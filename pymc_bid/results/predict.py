@@ -11,7 +11,7 @@ _ITERATIONS = 60
 
 
 class Prediction(NamedTuple):
-    """Predictive distribution of each entry, arrays (rows, columns)."""
+    """Predictive distribution of each entry."""
 
     mean: NDArray[np.float64]
     sd: NDArray[np.float64]
@@ -25,54 +25,43 @@ def predict_rows(
     noise: NDArray[np.float64],
     probability: float,
 ) -> Prediction:
-    """Predict a_l = c·w_l + noise for rows c of the chosen columns.
+    """Predict a_l = c·w_l + noise for rows c of the chosen columns, (rows, L).
 
     The predictive distribution of an entry is the mixture of Normal(c·w_l, σ²) over the draws of
-    (W, σ²). Its mean and standard deviation are those of the mixture, and so are its quantiles:
-    they are solved for, not simulated, and need no seed.
-
-    Parameters
-    ----------
-    chosen : array (rows, K)
-    weights : array (draws, K, L)
-    noise : array (draws, 1) or (draws, L)
-        σ².
-    probability : float
-        Of the equal-tailed interval.
+    (W, σ²), given as arrays (draws, K, L) and (draws, 1) or (draws, L).
     """
-    draws, size, columns = weights.shape
-    rows = chosen.shape[0]
-    result = Prediction(*(np.empty((rows, columns)) for _ in range(4)))
-    tails = (0.5 - probability / 2, 0.5 + probability / 2)
-    scale = np.sqrt(noise)[:, None, :]
+    draws, _, columns = weights.shape
+    result = Prediction(*np.empty((4, len(chosen), columns)))
     block = max(1, _BLOCK_BYTES // (8 * draws * columns))
-    flat = weights.transpose(1, 0, 2).reshape(size, draws * columns)
-    for first in range(0, rows, block):
-        part = slice(first, first + block)
-        centres = (
-            (chosen[part] @ flat).reshape(chosen[part].shape[0], draws, columns).transpose(1, 0, 2)
-        )
-        result.mean[part] = centres.mean(axis=0)
-        result.sd[part] = np.sqrt(centres.var(axis=0) + noise.mean(axis=0))
-        for bound, tail in zip((result.lower, result.upper), tails, strict=True):
-            bound[part] = mixture_quantile(tail, centres, scale)
+    for first in range(0, len(chosen), block):
+        rows = slice(first, first + block)
+        found = summarise_mixture(chosen[rows] @ weights, noise[:, None, :], probability)
+        for values, of_rows in zip(result, found, strict=True):
+            values[rows] = of_rows
     return result
 
 
-def mixture_quantile(probability, centres, scale):
-    """Quantile of an equal mixture of normals along the first axis.
+def summarise_mixture(centres, variances, probability: float) -> Prediction:
+    """Summarise equal mixtures of normals along the first axis, with equal-tailed intervals.
+
+    Quantiles are those of the mixture: they are solved for, not simulated, and need no seed.
+    """
+    scale = np.sqrt(variances)
+    mean, sd = centres.mean(axis=0), np.sqrt(centres.var(axis=0) + variances.mean(axis=0))
+    tails = (0.5 - probability / 2, 0.5 + probability / 2)
+    bounds = (_quantile(tail, centres, scale, mean + ndtri(tail) * sd) for tail in tails)
+    return Prediction(mean, sd, *bounds)
+
+
+def _quantile(probability, centres, scale, value):
+    """Quantile of each mixture, searched for from `value`.
 
     Newton's method on the distribution function, kept inside the bracket that the components' own
     quantiles give, and halving it where a step would leave it.
     """
     components = centres + ndtri(probability) * scale
     low, high = components.min(axis=0), components.max(axis=0)
-    value = np.clip(
-        centres.mean(axis=0)
-        + ndtri(probability) * np.sqrt(centres.var(axis=0) + (scale**2).mean(axis=0)),
-        low,
-        high,
-    )
+    value = np.clip(value, low, high)
     for _ in range(_ITERATIONS):
         standard = (value - centres) / scale
         excess = ndtr(standard).mean(axis=0) - probability

@@ -36,9 +36,7 @@ def count_sets(states: NDArray[np.bool_], groups: Sequence[NDArray[np.int64]] = 
     )
     member = member.ravel()
     order = np.lexsort((first, _mean_distance(pattern)[first].round(9), -visits))
-    place = np.empty_like(order)
-    place[order] = np.arange(order.size)
-    member = place[member]
+    member = np.argsort(order)[member]
     return VisitedSets(
         flat[_typical_draws(flat, member)], visits[order], member.reshape(states.shape[:2])
     )
@@ -83,15 +81,7 @@ def choose_columns(
 ) -> tuple[NDArray[np.int64], str]:
     """Return the chosen columns J, ascending, and in words how they were chosen.
 
-    Parameters
-    ----------
-    choose : str or sequence
-        A rule, or the user's own columns.
-    sets : VisitedSets
-    inclusion : array (basis,)
-    error : array (set,)
-        Mean error of each set's draws.
-    labels : array (basis,)
+    By a rule, given the mean error of each set's draws, or the user's own columns.
     """
     if not isinstance(choose, str):
         return _own_columns(choose, labels), "given"
@@ -118,16 +108,15 @@ def _own_columns(choose: Sequence, labels: NDArray) -> NDArray[np.int64]:
             raise ValueError(f"choose is a mask of length {given.size} for {labels.size} columns.")
         return np.flatnonzero(given)
     places = {label: place for place, label in enumerate(labels.tolist())}
-    if all(item in places for item in given.tolist()):
-        found = [places[item] for item in given.tolist()]
-    elif given.dtype.kind in "iu" and labels.dtype.kind not in "iu":
+    missing = [item for item in given.tolist() if item not in places]
+    found = np.array([places.get(item, -1) for item in given.tolist()], dtype=np.int64)
+    if missing and given.dtype.kind in "iu" and labels.dtype.kind not in "iu":
         outside = given[(given < 0) | (given >= labels.size)]
         if outside.size:
             raise ValueError(f"choose has position {outside[0]}, there are {labels.size} columns.")
-        found = given.tolist()
-    else:
-        missing = [item for item in given.tolist() if item not in places]
+        found = given.astype(np.int64)
+    elif missing:
         raise ValueError(f"choose has columns that are not in the data: {missing}.")
-    if len(set(found)) < len(found):
+    if np.unique(found).size < found.size:
         raise ValueError("choose names a column twice.")
-    return np.sort(np.array(found, dtype=np.int64))
+    return np.sort(found)
