@@ -10,16 +10,14 @@ import pytest
 import xarray as xr
 
 import pymc_bid as bid
-from tests.datasets.folder import FOLDER, needs_data
-from tests.results.cases import as_idata
+from tests.helpers.draws import as_idata
 
 pytestmark = pytest.mark.slow
 
 
-@needs_data
 @pytest.mark.parametrize(("name", "k"), [("ec50", None), ("ec50", 10), ("ic50", 10)])
-def test_errors_of_drug_sensitivity(name, k):
-    data = bid.datasets.load(f"ccle_{name}", FOLDER)
+def test_errors_of_drug_sensitivity(paper_data, name, k):
+    data = bid.datasets.load(f"ccle_{name}", paper_data)
     A = bid.datasets.prepare(data, duplicates=1).to_numpy()
     with bid.gbt(A, k=k) as model:
         idata = pm.sample(

@@ -7,6 +7,7 @@ import pytest
 from scipy import special
 
 import pymc_bid as bid
+from tests.helpers.cases import make_steps, run_states
 from tests.reference.enumeration import (
     bernoulli_log_prior,
     exact_state_probabilities,
@@ -15,7 +16,6 @@ from tests.reference.enumeration import (
     total_variation,
     truncated_normal_density,
 )
-from tests.steps.cases import make_steps, run_states
 
 SCHEMES = ["paper", "collapsed"]
 MODELS = ["gbt", "gbtn"]
