@@ -18,8 +18,9 @@ part = partial(njit, **_options, no_cpython_wrapper=True)
 """Compile a function that only kernels call, without the code that Python needs to call it."""
 
 USUAL_TIME = 50
-"""Seconds that it takes to compile what the quickstart needs: 51 and 56 (PyMC 6.3 and 5.28), one
-core of two at 2.1 GHz, from the first compilation until chains start."""
+"""Seconds that it takes to compile what the quickstart needs. Empty cache, one run each, on two
+cores at 2.5 GHz that had other work: `pm.sample` took 51 (PyMC 6.3) and 56 s (5.28) beside the
+sampling time that it reports; numba's compile events alone add up to 47 s (6.3)."""
 
 
 class _Announcement(events.Listener):

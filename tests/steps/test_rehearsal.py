@@ -15,7 +15,7 @@ from pymc_bid.graph.decomposition import find_decompositions
 from pymc_bid.steps.rehearsal import Verdict, rehearse
 
 MOST_OVERLOADS = 88
-"""Of kernels, in the quickstart; each costs a second of the user's first minute, about."""
+"""Of kernels, in the quickstart; what was measured, half a second each on average."""
 
 QUICKSTART = """
 import json
