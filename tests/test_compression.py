@@ -13,7 +13,7 @@ import xarray as xr
 
 import pymc_bid as bid
 from pymc_bid import compression
-from tests.steps.cases import run_points
+from tests.helpers.cases import run_points
 
 ROWS, COLUMNS = 70, 6
 LABELS = [f"gene {number}" for number in range(COLUMNS)]

@@ -5,7 +5,7 @@ import pymc as pm
 import pytest
 
 import pymc_bid as bid
-from tests.kernels.marginal.marginals import make_marginal
+from tests.helpers.marginals import make_marginal
 from tests.reference.enumeration import (
     bernoulli_log_prior,
     exact_state_probabilities,

@@ -7,7 +7,7 @@ import pytest
 import xarray as xr
 
 import pymc_bid as bid
-from tests.steps.cases import run_points
+from tests.helpers.cases import run_points
 
 A = np.random.default_rng(0).normal(size=(8, 4))
 

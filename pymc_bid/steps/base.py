@@ -1,5 +1,6 @@
 """What the steps share: finding their decomposition in the model, and PyMC's calling convention."""
 
+from abc import ABCMeta
 from typing import ClassVar
 
 import numpy as np
@@ -24,9 +25,24 @@ from pymc_bid.graph.decomposition import (
 )
 from pymc_bid.graph.values import Point
 from pymc_bid.steps.interrupts import finish_before_interrupt
+from pymc_bid.steps.rehearsal import rehearse
 
 
-class DecompositionStep(BlockedStep):
+class _Rehearsed(ABCMeta):
+    """Has a step rehearsed once it is made: in the process that starts chains, not in theirs.
+
+    There steps come from a pickle, or are there already.
+    """
+
+    def __call__(cls, *args, **kwargs):
+        step = super().__call__(*args, **kwargs)
+        # Where several were made, each was rehearsed by itself.
+        if isinstance(step, cls):
+            rehearse(step, modelcontext(kwargs.get("model")), kwargs.get("initial_point"))
+        return step
+
+
+class DecompositionStep(BlockedStep, metaclass=_Rehearsed):
     """A step that updates some variables of one interpolative decomposition.
 
     A subclass says which random variables it updates and when that is exact (`claimed`), and

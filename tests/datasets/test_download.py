@@ -8,7 +8,6 @@ import pytest
 
 from pymc_bid.datasets.download import download
 from pymc_bid.datasets.origin import RemoteFile
-from tests.datasets.server import serve
 
 CONTENT = b"1\t2\n3\t4\n" * 1000
 SHA256 = f"sha256:{hashlib.sha256(CONTENT).hexdigest()}"
@@ -26,7 +25,7 @@ def left(folder):
 
 
 @pytest.mark.parametrize("digest", [SHA256, GIT])
-def test_a_file_is_downloaded_once(tmp_path, digest):
+def test_a_file_is_downloaded_once(serve, tmp_path, digest):
     with serve({"/values": CONTENT}) as (address, asked):
         file = RemoteFile("values.txt", f"{address}/values", digest)
         for _ in range(2):
@@ -36,21 +35,21 @@ def test_a_file_is_downloaded_once(tmp_path, digest):
     assert asked == ["/values"]
 
 
-def test_a_damaged_file_in_the_cache_is_downloaded_again(tmp_path):
+def test_a_damaged_file_in_the_cache_is_downloaded_again(serve, tmp_path):
     (tmp_path / "values.txt").write_bytes(CONTENT[:100])
     with serve({"/values": CONTENT}) as (address, _):
         file = RemoteFile("values.txt", f"{address}/values", SHA256)
         assert download(file, tmp_path, progress=False).read_bytes() == CONTENT
 
 
-def test_progress_is_shown(tmp_path, capsys):
+def test_progress_is_shown(serve, tmp_path, capsys):
     with serve({"/values": CONTENT}) as (address, _):
         download(RemoteFile("values.txt", f"{address}/values", SHA256), tmp_path)
     assert "100%" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("digest", [SHA256, GIT])
-def test_a_wrong_hash_is_an_error_and_nothing_is_kept(tmp_path, digest):
+def test_a_wrong_hash_is_an_error_and_nothing_is_kept(serve, tmp_path, digest):
     with serve({"/values": CONTENT[::-1]}) as (address, _):
         file = RemoteFile("values.txt", f"{address}/values", digest)
         with pytest.raises(ValueError, match=f"/values is not the file it should be.*{digest}"):
@@ -58,7 +57,7 @@ def test_a_wrong_hash_is_an_error_and_nothing_is_kept(tmp_path, digest):
     assert left(tmp_path) == []
 
 
-def test_a_transfer_that_breaks_off_is_an_error_and_nothing_is_kept(tmp_path):
+def test_a_transfer_that_breaks_off_is_an_error_and_nothing_is_kept(serve, tmp_path):
     with serve({"/values": CONTENT}, truncate=True) as (address, _):
         file = RemoteFile("values.txt", f"{address}/values", SHA256)
         with pytest.raises((ConnectionError, ValueError), match="/values"):
@@ -66,7 +65,7 @@ def test_a_transfer_that_breaks_off_is_an_error_and_nothing_is_kept(tmp_path):
     assert left(tmp_path) == []
 
 
-def test_a_file_that_is_not_there_is_an_error(tmp_path):
+def test_a_file_that_is_not_there_is_an_error(serve, tmp_path):
     with serve({}) as (address, _):
         file = RemoteFile("values.txt", f"{address}/values", SHA256)
         with pytest.raises(ConnectionError, match=r"could not be downloaded.*404"):

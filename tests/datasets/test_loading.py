@@ -9,8 +9,6 @@ import pytest
 
 from pymc_bid.datasets import NAMES, load, loading
 from pymc_bid.datasets.origin import RemoteFile
-from tests.datasets.folder import FOLDER, needs_data
-from tests.datasets.server import serve
 
 
 def as_origin(monkeypatch, tmp_path, address, contents):
@@ -33,11 +31,12 @@ def ccle_contents():
     }
 
 
-def served(contents):
-    return serve({f"/{name}": content for name, content in contents.items()})
+@pytest.fixture
+def served(serve):
+    return lambda contents: serve({f"/{name}": content for name, content in contents.items()})
 
 
-def test_drug_sensitivities_are_downloaded_with_their_labels(monkeypatch, tmp_path):
+def test_drug_sensitivities_are_downloaded_with_their_labels(served, monkeypatch, tmp_path):
     pytest.importorskip("pooch")
     contents = ccle_contents()
     with served(contents) as (address, _):
@@ -49,7 +48,9 @@ def test_drug_sensitivities_are_downloaded_with_their_labels(monkeypatch, tmp_pa
     np.testing.assert_array_equal(data, [[1.5, np.nan, 2e-314], [3, 4, 5]])
 
 
-def test_published_methylation_is_reduced_to_driver_genes_and_standardised(monkeypatch, tmp_path):
+def test_published_methylation_is_reduced_to_driver_genes_and_standardised(
+    served, monkeypatch, tmp_path
+):
     pytest.importorskip("pooch")
     genes, samples = [10, 7157, 207, 99], ["s1", "s2", "s3"]
     values = np.random.default_rng(1).normal(3, 2, size=(4, 3))
@@ -68,7 +69,7 @@ def test_published_methylation_is_reduced_to_driver_genes_and_standardised(monke
     np.testing.assert_allclose(data, expected, rtol=1e-12)
 
 
-def test_one_wrong_file_of_three_loads_nothing(monkeypatch, tmp_path):
+def test_one_wrong_file_of_three_loads_nothing(served, monkeypatch, tmp_path):
     pytest.importorskip("pooch")
     contents = ccle_contents()
     with served({**contents, "ccle_drugs.txt": b"something else"}) as (address, _):
@@ -100,10 +101,9 @@ def test_a_half_written_file_in_a_folder_is_an_error(tmp_path):
         load("ccle_ec50", tmp_path)
 
 
-@needs_data
 @pytest.mark.parametrize("name", NAMES)
-def test_the_papers_data_load_from_a_folder(name):
-    data = load(name, FOLDER)
+def test_the_papers_data_load_from_a_folder(paper_data, name):
+    data = load(name, paper_data)
     assert data.shape == ((504, 24) if name.startswith("ccle") else (160, 254))
     assert data.index.is_unique and data.columns.is_unique
     if name.startswith("methylation"):
@@ -111,16 +111,14 @@ def test_the_papers_data_load_from_a_folder(name):
         np.testing.assert_allclose(data.std(axis=1, ddof=0), 1, rtol=1e-12)
 
 
-@needs_data
-def test_uninitialised_entries_are_left_as_published():
-    values = np.abs(load("ccle_ec50", FOLDER).to_numpy())
+def test_uninitialised_entries_are_left_as_published(paper_data):
+    values = np.abs(load("ccle_ec50", paper_data).to_numpy())
     assert ((values > 0) & (values < 1e-300)).sum() == 426
 
 
-@needs_data
-def test_a_folder_with_one_damaged_file_is_an_error(tmp_path):
+def test_a_folder_with_one_damaged_file_is_an_error(paper_data, tmp_path):
     for name in ("ccle_ec50.txt", "ccle_cell_lines.txt", "ccle_drugs.txt"):
-        shutil.copyfile(FOLDER / name, tmp_path / name)
+        shutil.copyfile(paper_data / name, tmp_path / name)
     load("ccle_ec50", tmp_path)
     with (tmp_path / "ccle_drugs.txt").open("a") as file:
         file.write("one more\n")

@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 
 from pymc_bid.datasets import load, prepare
-from tests.datasets.folder import FOLDER, needs_data
 
 NOTHING = {"fewest_observed": 0, "standardise": False, "fill": None}
 
@@ -68,7 +67,6 @@ def test_infinite_entries_are_refused():
         prepare(pd.DataFrame({"x": [np.inf, 2.0]}))
 
 
-@needs_data
 @pytest.mark.parametrize(
     ("name", "uninitialised", "rows", "observed"),
     [
@@ -77,8 +75,8 @@ def test_infinite_entries_are_refused():
         ("ccle_ic50", True, 504, 0.965),
     ],
 )
-def test_the_papers_table_of_the_data_is_met(name, uninitialised, rows, observed):
-    data = load(name, FOLDER)
+def test_the_papers_table_of_the_data_is_met(paper_data, name, uninitialised, rows, observed):
+    data = load(name, paper_data)
     kept = prepare(data, uninitialised=uninitialised, fill=None)
     assert kept.shape == (rows, 24)
     assert kept.notna().to_numpy().mean() == pytest.approx(observed, abs=0.001)

@@ -30,7 +30,7 @@ log_masses = np.vectorize(log_interval_mass)
 def density():
     """Log density as a function of the pairs and of all parameters."""
     value, parameters, log_density = symbolic_density()
-    return pytensor.function([value, *parameters], log_density)
+    return pytensor.function([value, *parameters], log_density, mode=PYTHON)
 
 
 @pytest.fixture(scope="module")

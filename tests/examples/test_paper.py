@@ -16,7 +16,6 @@ from examples.paper.cells import Cell, Settings, all_cells
 from examples.paper.recorder import mean_autocorrelation, mean_squared_error
 from examples.paper.run import most_visited
 from examples.paper.table import r_hat
-from tests.datasets.folder import FOLDER, needs_data
 
 PLANTED = bid.datasets.make_planted(rows=20, columns=6, rank=3, noise=0.3, seed=2).A
 # Real names, so that the printed figures are found; the matrix is the planted one.
@@ -142,9 +141,8 @@ def test_chains_that_stand_still_apart_have_an_infinite_r_hat():
 
 
 @pytest.mark.slow
-@needs_data
-def test_the_quick_version_takes_three_minutes_at_most(tmp_path, monkeypatch):
-    monkeypatch.setenv("PYMC_BID_DATA", str(FOLDER))
+def test_the_quick_version_takes_three_minutes_at_most(paper_data, tmp_path, monkeypatch):
+    monkeypatch.setenv("PYMC_BID_DATA", str(paper_data))
     started = time.perf_counter()
     subprocess.run(
         [sys.executable, "-m", "examples.paper", "--quick", "--folder", str(tmp_path)],

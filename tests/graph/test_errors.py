@@ -5,7 +5,7 @@ import pymc as pm
 import pytest
 
 import pymc_bid as bid
-from tests.steps.cases import small_data
+from tests.helpers.cases import small_data
 
 POOL, TARGET = small_data()
 

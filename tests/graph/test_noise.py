@@ -7,7 +7,7 @@ import pytest
 
 import pymc_bid as bid
 from pymc_bid.graph.decomposition import Decomposition, find_decompositions
-from tests.steps.cases import small_data
+from tests.helpers.cases import small_data
 
 POOL, TARGET = small_data()
 KNOWN = np.random.default_rng(1).gamma(2.0, size=TARGET.shape)

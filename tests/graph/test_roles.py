@@ -7,7 +7,7 @@ import pytest
 
 import pymc_bid as bid
 from pymc_bid.graph.decomposition import Decomposition, find_decompositions
-from tests.steps.cases import small_data
+from tests.helpers.cases import small_data
 
 POOL, TARGET = small_data()
 
@@ -104,7 +104,7 @@ def test_another_likelihood_is_refused_by_name():
 def test_missing_entries_are_refused_by_name():
     holed = TARGET.copy()
     holed[0, 0] = np.nan
-    with pytest.warns(UserWarning):
+    with pytest.warns(UserWarning, match="missing values"):
         model = build(observed=holed)
     with model, pytest.raises(TypeError, match="missing"):
         bid.FlipStep(model["r"])

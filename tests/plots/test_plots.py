@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import pymc_bid as bid
-from tests.results.cases import make_draws
+from tests.helpers.draws import make_draws
 
 
 @pytest.fixture(autouse=True)

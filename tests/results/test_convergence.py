@@ -7,7 +7,7 @@ import xarray as xr
 
 import pymc_bid as bid
 from pymc_bid.results.draws import read_group
-from tests.results.cases import as_idata, make_draws
+from tests.helpers.draws import as_idata, make_draws
 
 
 def result(states, **variables):

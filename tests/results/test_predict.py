@@ -9,7 +9,7 @@ from scipy import stats
 
 import pymc_bid as bid
 from pymc_bid.results.predict import predict_rows
-from tests.results.cases import make_draws
+from tests.helpers.draws import make_draws
 
 
 @pytest.mark.parametrize("of_columns", [False, True])

@@ -12,7 +12,7 @@ from pymc.step_methods.compound import BlockedStep
 
 import pymc_bid as bid
 from pymc_bid.registration import STEPS, register_steps
-from tests.steps.cases import handwritten, small_data
+from tests.helpers.cases import handwritten, small_data
 
 
 def assigned(model, **options):

@@ -6,9 +6,9 @@ import pytest
 from scipy import stats
 
 import pymc_bid as bid
+from tests.helpers.chains import as_columns, found_steps, run_chain
+from tests.helpers.priors import POOL, REFERENCE_DRAWS, SHAPE, TARGET, bernoulli
 from tests.reference.weighting import assert_moments_agree, log_likelihood, weighted_moments
-from tests.steps.chains import as_columns, found_steps, run_chain
-from tests.steps.test_priors import POOL, REFERENCE_DRAWS, SHAPE, TARGET, bernoulli
 
 QUIET = {"chains": 1, "cores": 1, "progressbar": False, "compute_convergence_checks": False}
 

@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 
 import pymc_bid as bid
-from tests.steps.cases import handwritten, make_steps, small_data
+from tests.helpers.cases import handwritten, make_steps, small_data
 
 DRAWS = 1000
 ALPHA = 1e-5

@@ -7,6 +7,7 @@ import pytest
 from scipy import special
 
 import pymc_bid as bid
+from tests.helpers.cases import make_steps, run_states
 from tests.reference.enumeration import (
     bernoulli_log_prior,
     exact_state_probabilities,
@@ -15,7 +16,6 @@ from tests.reference.enumeration import (
     total_variation,
     truncated_normal_density,
 )
-from tests.steps.cases import make_steps, run_states
 
 SCHEMES = ["paper", "collapsed"]
 MODELS = ["gbt", "gbtn"]
@@ -34,6 +34,8 @@ PAIRWISE = [
     ("gbt", 2, BOUNDS[0], "identity"),
 ]
 SOME = [("collapsed", *case) for case in PAIRWISE] + [("paper", *case) for case in PAIRWISE[3:]]
+# Draws, and what they may be off: up to 0.019 was seen of what is exact. Thorough ones are slow.
+QUICK = 20_000, 0.03
 
 
 def own_log_density(matrix, shape, scale):
@@ -62,7 +64,7 @@ def problem(pool_given, columns):
     return data, data
 
 
-def check(scheme, name, size, bounds, pool_given, columns, draws):
+def check(scheme, name, size, bounds, pool_given, columns, draws, largest):
     pool, target = problem(pool_given, columns)
     density = {"gbt": truncated_normal_density(0.0, 1.0, bounds)}
     if name == "gbtn":
@@ -91,13 +93,13 @@ def check(scheme, name, size, bounds, pool_given, columns, draws):
     )
     steps = make_steps(model, seed=3, scheme=scheme, nu=1)
     visited = run_states(steps, model.initial_point(random_seed=5), draws)
-    assert total_variation(exact, visited) <= 0.02
+    assert total_variation(exact, visited) <= largest
 
 
 @pytest.mark.parametrize(("scheme", "name", "size", "bounds", "pool_given"), SOME)
 def test_states_are_visited_as_often_as_they_are_probable(scheme, name, size, bounds, pool_given):
-    draws = 30_000 if scheme == "paper" else 40_000
-    check(scheme, name, size, bounds, pool_given, columns=3, draws=draws)
+    draws, largest = (30_000, 0.02) if scheme == "paper" else QUICK
+    check(scheme, name, size, bounds, pool_given, columns=3, draws=draws, largest=largest)
 
 
 @pytest.mark.slow
@@ -107,10 +109,10 @@ def test_states_are_visited_as_often_as_they_are_probable_everywhere(
 ):
     # The paper's swap is carried out once in 25 iterations here: 100,000 draws are worth few.
     draws = 100_000 if scheme == "collapsed" else 100_000 if size is None else 400_000
-    check(scheme, name, size, bounds, pool_given, columns=4, draws=draws)
+    check(scheme, name, size, bounds, pool_given, columns=4, draws=draws, largest=0.02)
 
 
-def check_noise_for_each_column(size, bounds, draws):
+def check_noise_for_each_column(size, bounds, draws, largest):
     """Targets are independent given r: the product of what each of them says of the states."""
     pool, target = problem(True, 3)
     log_prior = bernoulli_log_prior(0.5) if size is None else subset_log_prior(size)
@@ -137,9 +139,15 @@ def check_noise_for_each_column(size, bounds, draws):
     )
     steps = make_steps(model, seed=3, scheme="collapsed", nu=1)
     visited = run_states(steps, model.initial_point(random_seed=5), draws)
-    assert total_variation(exact, visited) <= 0.02
+    assert total_variation(exact, visited) <= largest
 
 
 @pytest.mark.parametrize(("size", "bounds"), [(None, BOUNDS[0]), (2, BOUNDS[1])])
 def test_states_are_visited_as_often_with_noise_for_each_column(size, bounds):
-    check_noise_for_each_column(size, bounds, draws=40_000)
+    check_noise_for_each_column(size, bounds, *QUICK)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("size", "bounds"), product(SIZES, BOUNDS))
+def test_states_are_visited_as_often_with_noise_for_each_column_everywhere(size, bounds):
+    check_noise_for_each_column(size, bounds, 100_000, 0.02)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import pymc_bid as bid
-from tests.steps.cases import make_steps
+from tests.helpers.cases import make_steps
 
 MODELS = {
     "flips": {},

@@ -6,7 +6,7 @@ import pytest
 
 import pymc_bid as bid
 from pymc_bid.steps.interrupts import finish_before_interrupt
-from tests.steps.cases import small_data
+from tests.helpers.cases import small_data
 
 
 @pytest.fixture(autouse=True)

@@ -11,9 +11,8 @@ from pymc.step_methods import STEP_METHODS
 
 import pymc_bid as bid
 from pymc_bid.graph.decomposition import Decomposition, find_decompositions
-from tests.reference.weighting import assert_moments_agree
-from tests.steps.chains import as_columns, found_steps, run_chain
-from tests.steps.test_priors import (
+from tests.helpers.chains import as_columns, found_steps, run_chain
+from tests.helpers.priors import (
     DRAWS,
     POOL,
     REFERENCE_DRAWS,
@@ -23,6 +22,7 @@ from tests.steps.test_priors import (
     draw_prior,
     reference,
 )
+from tests.reference.weighting import assert_moments_agree
 
 QUIET = {
     "chains": 1,

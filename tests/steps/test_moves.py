@@ -6,12 +6,12 @@ import pymc as pm
 import pytest
 
 import pymc_bid as bid
+from tests.helpers.cases import run_states, small_data
 from tests.reference.enumeration import (
     exact_state_probabilities,
     total_variation,
     truncated_normal_density,
 )
-from tests.steps.cases import run_states, small_data
 
 POOL, TARGET = small_data(seed=4, rows=4)
 POOL[:, 1] = POOL[:, 0] + 0.1 * POOL[:, 1]

@@ -6,9 +6,8 @@ import pytensor.tensor as pt
 import pytest
 
 import pymc_bid as bid
-from tests.reference.weighting import assert_moments_agree, log_likelihood, weighted_moments
-from tests.steps.chains import as_columns, found_steps, run_chain
-from tests.steps.test_priors import (
+from tests.helpers.chains import as_columns, found_steps, run_chain
+from tests.helpers.priors import (
     NOISE,
     POOL,
     REFERENCE_DRAWS,
@@ -18,6 +17,7 @@ from tests.steps.test_priors import (
     bernoulli,
     truncated,
 )
+from tests.reference.weighting import assert_moments_agree, log_likelihood, weighted_moments
 
 KNOWN = np.array([[0.5, 1.0], [2.0, 0.7], [1.0, 1.6]])
 OBSERVED = np.array([[True, True], [False, True], [True, True]])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pymc_bid.steps import ladder, marginal
-from tests.steps.panel import Problem, make_problem, run, standardised, tables
+from tests.helpers.panel import Problem, make_problem, run, standardised, tables
 
 NUMBER = int(os.environ.get("PYMC_BID_PANEL", "100"))
 

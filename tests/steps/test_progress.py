@@ -14,7 +14,7 @@ from pymc.progress_bar.progress import MCMCProgressBarManager
 from pymc.step_methods.compound import CompoundStep
 
 import pymc_bid as bid
-from tests.steps.cases import make_steps, small_data
+from tests.helpers.cases import make_steps, small_data
 
 # In a process of its own: PyMC writes to the stream that it found when it was imported.
 SAMPLE = """

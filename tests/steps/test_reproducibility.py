@@ -27,8 +27,16 @@ def assert_identical(first, second):
         np.testing.assert_array_equal(np.asarray(first[name]), np.asarray(second[name]))
 
 
-@pytest.mark.parametrize("k", [None, 3])
-@pytest.mark.parametrize("context", ["fork", "spawn"])
+@pytest.mark.parametrize(
+    ("k", "context"),
+    [
+        (None, "fork"),
+        (3, "fork"),
+        (None, "spawn"),
+        # Both processes import PyMC anew.
+        pytest.param(3, "spawn", marks=pytest.mark.slow),
+    ],
+)
 def test_one_and_two_processes_draw_the_same(k, context):
     model = bid.gbtn(DATA, k=k)
     assert_identical(sample(model, cores=1), sample(model, cores=2, mp_ctx=context))

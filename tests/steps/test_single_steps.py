@@ -10,7 +10,7 @@ from pymc.step_methods import STEP_METHODS
 from pymc.step_methods.compound import BlockedStep, StepMethodState
 
 import pymc_bid as bid
-from tests.steps.cases import small_data
+from tests.helpers.cases import small_data
 
 POOL, TARGET = small_data()
 SIZE, COLUMNS = POOL.shape[1], TARGET.shape[1]

@@ -5,7 +5,7 @@ import pymc as pm
 import pytest
 
 import pymc_bid as bid
-from tests.steps.cases import handwritten, small_data
+from tests.helpers.cases import handwritten, small_data
 
 POOL, TARGET = small_data(pool_columns=8)
 SUPPORT_POINT = np.ones(8, int)

@@ -48,13 +48,15 @@ def test_accepted_swaps_are_the_changes_of_the_state():
     idata = sample(bid.gbt(A, k=2, beta_sigma=1e4), bid_swap={"scheme": "paper"})
     r = np.asarray(idata["posterior"]["r"])[0]
     changes = np.abs(np.diff(r, axis=0)).sum(axis=1)
-    np.testing.assert_array_equal(2 * idata["sample_stats"]["bid_swaps_accepted"][0][1:], changes)
+    statistics = idata["sample_stats"]
+    np.testing.assert_array_equal(2 * statistics["bid_swaps_accepted"][0][1:], changes)
+    assert (np.asarray(statistics["bid_swaps_tried"]) == 1).all()
     assert changes.sum() > 0
 
 
 def test_no_swap_is_tried_where_none_is_possible():
     for k in (0, 6):
-        statistics = sample(bid.gbt(A, k=k))["sample_stats"]
+        statistics = sample(bid.gbt(A, k=k), bid_swap={"scheme": "paper"})["sample_stats"]
         assert int(statistics["bid_swaps_tried"].sum()) == 0
 
 

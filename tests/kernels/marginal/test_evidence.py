@@ -5,7 +5,7 @@ import pytest
 from scipy import special, stats
 
 from pymc_bid.kernels.marginal.evidence import log_evidence
-from tests.kernels.marginal.marginals import make_marginal, masked_marginal, small_matrix
+from tests.helpers.marginals import make_marginal, masked_marginal, small_matrix
 
 GRID = np.linspace(-12, 12, 3000)
 SETS = [[], [0], [0, 1], [0, 2, 4], [0, 1, 2, 3, 4]]

@@ -12,7 +12,7 @@ from pymc_bid.kernels.marginal.factor import (
     make_factor,
     write_factor,
 )
-from tests.kernels.marginal.marginals import make_marginal, masked_marginal, small_matrix
+from tests.helpers.marginals import make_marginal, masked_marginal, small_matrix
 
 VARIANCE = 0.3
 

@@ -4,9 +4,17 @@ import threading
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+import pytest
+
+
+@pytest.fixture
+def serve():
+    """A function that serves files within a context."""
+    return _serve
+
 
 @contextmanager
-def serve(contents: dict[str, bytes], truncate: bool = False):
+def _serve(contents: dict[str, bytes], truncate: bool = False):
     """Serve `contents` by path; yield the address and the list of paths that were asked for.
 
     With `truncate` half of a file is sent, and the length of the whole is promised.

@@ -1,0 +1,100 @@
+"""Going through what a step does before chains start, so that no chain has to compile anything.
+
+Chains in processes of their own would each compile all kernels by themselves. What a rehearsal has
+compiled, forked processes have in memory and spawned ones find in numba's cache.
+"""
+
+import copyreg
+import logging
+import math
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from pymc.model import Model
+
+from pymc_bid.graph.joint import Joint
+from pymc_bid.graph.values import Point, WeightPrior
+from pymc_bid.kernels.compilation import announced
+from pymc_bid.regression import Products
+
+if TYPE_CHECKING:
+    from pymc_bid.steps.base import DecompositionStep
+
+ITERATIONS = 2
+"""Of each kind: the chain is offered an exchange with the ladder every other time."""
+
+_log = logging.getLogger(__name__)
+_starts: WeakKeyDictionary[Joint, tuple[Products, Point]] = WeakKeyDictionary()
+
+
+class Verdict(np.random.Generator):
+    """A generator by which a step accepts every proposal, or none.
+
+    Steps decide by ``rng.standard_exponential() > -log_ratio``.
+    """
+
+    def __init__(self, accepts: bool):
+        super().__init__(np.random.PCG64(0))
+        self._accepts = accepts
+
+    def standard_exponential(self, *arguments, **options):
+        """Return infinity, with the sign that leads to the verdict."""
+        return math.inf if self._accepts else -math.inf
+
+
+def rehearse(step: "DecompositionStep", model: Model, point: Point | None = None) -> list[dict]:
+    """Let a double of a step go through what sampling may lead to; return what it recorded.
+
+    The step itself stays as it is, its generator included. Moves of the user's own are not made.
+
+    Parameters
+    ----------
+    step : DecompositionStep
+    model : pymc.Model
+    point : dict, optional
+        Where to start; the model's initial point if not given.
+    """
+    double = object.__new__(type(step))
+    double.__dict__.update(step.__dict__)
+    # PyMC copies what changes while a chain runs.
+    double.sampling_state = step.sampling_state
+    if getattr(step, "moves", ()):
+        double.moves = (_stay,)
+    recorded: list[dict] = []
+    try:
+        point = _start(step.decomposition.joint, model) if point is None else point
+        with announced():
+            for tune, accepts in ((True, True), (True, False), (False, True)):
+                double.tune, double.rng = tune, Verdict(accepts)
+                for _ in range(ITERATIONS):
+                    point, statistics = double.step(point)
+                    recorded += statistics
+    except Exception:
+        # Sampling may start elsewhere, with other data; if it can't either, it says so.
+        _log.debug("The rehearsal of %s failed.", type(step).__name__, exc_info=True)
+    return recorded
+
+
+def _start(joint: Joint, model: Model) -> Point:
+    """Return the model's initial point, which takes PyMC longer than all the rest: once for all."""
+    known = _starts.get(joint)
+    if known is None or known[0] is not joint.products():
+        known = _starts[joint] = (joint.products(), model.initial_point())
+    return known[1]
+
+
+def _stay(*arguments) -> tuple[int, int]:
+    """Stand for a move of the user's own."""
+    return 0, 0
+
+
+def _reduce(prior: WeightPrior) -> tuple:
+    """Pickle views as views: as arrays they would have kernels compiled for them in each chain."""
+    fields = [
+        field[tuple(slice(None if stride else 1) for stride in field.strides)] for field in prior
+    ]
+    return WeightPrior.of, (prior.mean.shape, *fields)
+
+
+copyreg.pickle(WeightPrior, _reduce)

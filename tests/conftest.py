@@ -1,0 +1,16 @@
+"""What tests of several folders are given."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def paper_data():
+    """The folder with the paper's data; a test that asks for it is skipped where there is none."""
+    named = os.environ.get("PYMC_BID_DATA")
+    folder = Path(named) if named else Path(__file__).parents[2] / "shared" / "data"
+    if not (folder / "ccle_ec50.txt").is_file():
+        pytest.skip("the paper's data are not ours to commit: name their folder by PYMC_BID_DATA")
+    return folder
