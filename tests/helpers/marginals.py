@@ -1,9 +1,11 @@
-"""Marginal models of small matrices, put together by hand."""
+"""Marginal models of small matrices, put together by hand or read from a model."""
 
 import numpy as np
 from scipy import special
 
+from pymc_bid.graph.decomposition import find_decompositions
 from pymc_bid.kernels.types import Marginal
+from pymc_bid.steps.marginal import MarginalBuilder
 
 
 def make_marginal(A, identity, noise, tau=1.0, mu=0.0, held=np.nan):
@@ -16,7 +18,7 @@ def make_marginal(A, identity, noise, tau=1.0, mu=0.0, held=np.nan):
     groups = 1 if noise == "common" else columns
     root = np.sqrt(tau)
     return Marginal(
-        grams=(A.T @ A / tau)[:, :, None],
+        grams=(A.T @ A / tau)[None],
         cross=A.T @ A / root,
         squares=(A**2).sum(axis=0),
         rows=np.full(columns, float(rows)),
@@ -28,6 +30,7 @@ def make_marginal(A, identity, noise, tau=1.0, mu=0.0, held=np.nan):
         mean=np.empty((0, columns)) if mu == 0 else np.full((columns, columns), mu * root),
         log_constants=np.zeros((columns, columns)),
         own_targets=own,
+        own_groups=own if groups > 1 and np.isnan(held) else own[:, :0],
         own_log_densities=densities,
         log_odds=np.zeros(columns),
         # Noise that is held has no prior.
@@ -45,12 +48,11 @@ def masked_marginal(A, observed, identity, noise, held=np.nan):
     whole = make_marginal(masked, identity, "column", held=held)
     rows = observed.sum(axis=0)
     marginal = whole._replace(
-        grams=np.array([A.T @ (weight[:, None] * A) for weight in observed.T]).transpose(1, 2, 0),
-        cross=A.T @ masked,
+        grams=np.array([A.T @ (weight[:, None] * A) for weight in observed.T]),
+        cross=masked.T @ A,
         rows=rows.astype(float),
         block_pattern=np.arange(columns),
     )
-    marginal = marginal._replace(grams=np.ascontiguousarray(marginal.grams))
     if identity:
         squares, shape = marginal.squares, 1 + rows / 2
         densities = special.gammaln(shape) - shape * np.log(1 + squares / 2)
@@ -59,6 +61,7 @@ def masked_marginal(A, observed, identity, noise, held=np.nan):
         marginal = marginal._replace(
             block_group=np.zeros(columns, np.int64),
             group_start=np.array([0, columns]),
+            own_groups=whole.own_groups[:, :0],
             shape=whole.shape[:1],
             scale=whole.scale[:1],
             held=whole.held[:1],
@@ -73,3 +76,11 @@ def small_matrix(rows, columns=5, seed=0):
     A[:, 1] = A[:, 0] + 0.01 * rng.normal(size=rows)
     A[:, -1] = A[:, 0]
     return A
+
+
+def marginal_of(model):
+    """The marginal model and the box of the only state vector of a model."""
+    joint = find_decompositions(model)[0].joint
+    point = model.initial_point()
+    builder = MarginalBuilder(joint, True)
+    return builder.build(point, joint.log_prior_odds(point), joint.proposal_prior(point))

@@ -13,9 +13,8 @@ from scipy.special import logsumexp
 from sklearn import datasets
 
 import pymc_bid as bid
-from pymc_bid.graph.decomposition import find_decompositions
 from pymc_bid.kernels.marginal.evidence import log_evidence
-from pymc_bid.steps.marginal import MarginalBuilder
+from tests.helpers.marginals import marginal_of
 
 TABLES = ("load_wine", "load_iris", "load_breast_cancer", "load_digits", "load_diabetes")
 PAPER = ("methylation_gene_body", "methylation_promoter")
@@ -92,12 +91,11 @@ def make_problem(seed):
 
 def exact_inclusion(model, size, k):
     """Inclusion probabilities by enumeration of all sets, bounds left out."""
-    joint = find_decompositions(model)[0].joint
-    point, builder = model.initial_point(), MarginalBuilder(joint, True)
-    log_odds = joint.log_prior_odds(point)
-    marginal, _ = builder.build(point, log_odds, joint.proposal_prior(point))
+    marginal, _ = marginal_of(model)
     states = np.array([s for s in product((0, 1), repeat=size) if k is None or sum(s) == k])
-    logs = np.array([log_evidence(state, marginal) for state in states]) + states @ log_odds
+    logs = (
+        np.array([log_evidence(state, marginal) for state in states]) + states @ marginal.log_odds
+    )
     return np.exp(logs - logsumexp(logs)) @ states
 
 

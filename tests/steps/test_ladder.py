@@ -5,6 +5,7 @@ import pymc as pm
 import pytest
 
 import pymc_bid as bid
+from pymc_bid.steps import marginal
 from tests.helpers.cases import small_data
 
 POOL, TARGET = small_data(rows=30, pool_columns=6, target_columns=4)
@@ -48,6 +49,40 @@ def test_powers_are_placed_while_tuning_and_frozen_then():
     assert (np.diff(early) < 0).all()
     # From one power for each halving to as many as the exchanges need.
     assert early.size < 2 + np.log2(POOL.size / 2)
+
+
+@pytest.mark.parametrize("noise", ["common", "column"])
+@pytest.mark.parametrize("bounds", [(-1.0, 1.0), None])
+def test_the_path_at_given_noise_ends_at_the_bounds_if_there_are_any(bounds, noise, monkeypatch):
+    monkeypatch.setattr(marginal, "FEW_COLUMNS", 2)
+    model = bid.gbt(POOL, identity=True, noise=noise, bounds=bounds)
+    step = step_of(model)
+    assert step.ladder.given_noise
+    point = model.initial_point(random_seed=1)
+    # Where it starts, and after it has been placed anew.
+    for iterations in (1, 70):
+        for _ in range(iterations):
+            point, _ = step.step(point)
+        replicas = step.ladder.replicas
+        powers, bound_powers = replicas.powers, replicas.bound_powers
+        assert powers[0] == 1.0 and powers[-1] == 0.0 and bound_powers[-1] == 0.0
+        assert (np.diff(powers + bound_powers) < 0).all()
+        assert step.ladder.knows_bounds == (bounds is not None)
+        assert bound_powers[0] == (0.0 if bounds is None else 1.0)
+        # The bounds come in where all else is there already.
+        assert (powers[bound_powers > 0] == 1.0).all()
+        assert not bound_powers[powers < 1].any()
+        known = replicas.log_masses[bound_powers > 0]
+        assert (known <= 0).all()
+
+
+def test_without_bounds_or_with_few_columns_no_rung_has_a_power_of_the_bounds():
+    for bounds in ((-1.0, 1.0), None):
+        model = bid.gbt(POOL, bounds=bounds)
+        step = step_of(model)
+        run(step, model, 40)
+        assert not step.ladder.replicas.bound_powers.any()
+        assert not step.ladder.replicas.log_masses.any()
 
 
 def test_without_warm_up_there_is_one_replica():

@@ -5,7 +5,7 @@ import os
 import numpy as np
 import pytest
 
-from pymc_bid.steps import ladder, marginal
+from pymc_bid.steps import marginal
 from tests.helpers.panel import Problem, make_problem, run, standardised, tables
 
 NUMBER = int(os.environ.get("PYMC_BID_PANEL", "100"))
@@ -26,11 +26,19 @@ def test_inclusion_probabilities_are_those_of_enumeration(seed):
 # nothing to explain and hardly any noise.
 @pytest.mark.parametrize("columns", [[0, 1, 2, 3, 4, 5, 6, 7, 8], [2, 3, 4, 7, 8, 10, 12]])
 def test_the_same_at_given_noise_as_with_many_columns(columns, monkeypatch):
-    for module in (ladder, marginal):
-        monkeypatch.setattr(module, "FEW_COLUMNS", 2)
+    monkeypatch.setattr(marginal, "FEW_COLUMNS", 2)
     A = standardised(tables()["load_wine"])[:, columns]
     options = {"identity": True, "noise": "common", "k": None}
     outcome = run(Problem("", np.column_stack([A, -A[:, 0]]), options), seed=1)
+    assert outcome.excess <= 1, outcome
+    assert outcome.r_hat <= 1.02, outcome
+
+
+def test_the_same_at_given_noise_of_each_column(monkeypatch):
+    monkeypatch.setattr(marginal, "FEW_COLUMNS", 2)
+    problem = make_problem(7)
+    options = {"identity": True, "noise": "column", "k": None}
+    outcome = run(problem._replace(options=options), seed=1)
     assert outcome.excess <= 1, outcome
     assert outcome.r_hat <= 1.02, outcome
 

@@ -19,7 +19,7 @@ def log_weights(pool, target, variance, draws=2000, seed=0):
     found = np.empty(draws)
     for draw in range(draws):
         weights = np.zeros(data.shape)
-        found[draw], _ = weigh_weights(
+        found[draw], *_ = weigh_weights(
             *(rng, True, np.ones(size, np.int64), weights, np.full(data.shape[1], variance)),
             *(data.products, prior, own),
         )
