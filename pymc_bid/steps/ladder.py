@@ -161,8 +161,8 @@ class Ladder:
         targets, columns = marginal.cross.shape
         blocks, patterns = marginal.block_pattern.size, marginal.grams.shape[0]
         swaps = min(size, MOST_SWAPS)
-        work = columns * targets * (size + 4 + 2 * swaps) + 5 * patterns * size**3
-        work += blocks * columns * size * (0.5 * size + 3 * swaps)
+        work = columns * targets * (size + 4 + 2 * swaps) + 15 * patterns * size**3
+        work += blocks * columns * size * (0.5 * size + 1.5 * swaps)
         self._at_once = max(1, int(MOST_WORK / work))
         self.knows_bounds = box.lower.size > 0 and targets * size**2 <= MOST_MASS_WORK
         if self.knows_bounds:

@@ -7,6 +7,7 @@ import pytest
 from scipy import special
 
 import pymc_bid as bid
+from pymc_bid.steps import marginal
 from tests.helpers.cases import make_steps, run_states
 from tests.reference.enumeration import (
     bernoulli_log_prior,
@@ -151,3 +152,69 @@ def test_states_are_visited_as_often_with_noise_for_each_column(size, bounds):
 @pytest.mark.parametrize(("size", "bounds"), product(SIZES, BOUNDS))
 def test_states_are_visited_as_often_with_noise_for_each_column_everywhere(size, bounds):
     check_noise_for_each_column(size, bounds, 100_000, 0.02)
+
+
+@pytest.mark.parametrize(
+    ("name", "size", "bounds", "pool_given", "columns"),
+    [
+        ("gbt", 2, BOUNDS[1], True, 5),
+        ("gbt", None, BOUNDS[0], "identity", 5),
+        ("gbt", None, BOUNDS[0], False, 3),
+        ("gbtn", None, BOUNDS[1], "identity", 3),
+    ],
+)
+def test_states_are_visited_as_often_at_given_noise(
+    name, size, bounds, pool_given, columns, monkeypatch
+):
+    monkeypatch.setattr(marginal, "FEW_COLUMNS", 2)
+    check("collapsed", name, size, bounds, pool_given, columns, *QUICK)
+
+
+@pytest.mark.parametrize(("size", "bounds"), [(None, BOUNDS[0]), (2, BOUNDS[1])])
+def test_states_are_visited_as_often_at_given_noise_of_each_column(size, bounds, monkeypatch):
+    monkeypatch.setattr(marginal, "FEW_COLUMNS", 2)
+    check_noise_for_each_column(size, bounds, *QUICK)
+
+
+def exact_with_identity_and_noise_for_each_column(data, bounds):
+    """Of each target what it says of the states that do not hold it, times its density alone."""
+    columns = data.shape[1]
+    own = own_log_density(data, 2.0, 1.5)
+    # Of the target at no column at all there is a closed form, which the others are relative to.
+    alone = own_log_density(data, 2.0, 1.0)
+    logs = {state: own[np.array(state) == 1].sum() for state in np.ndindex(*(2,) * columns)}
+    for target in range(columns):
+        found = exact_state_probabilities(
+            data,
+            data[:, [target]],
+            bounds=bounds,
+            weight_density=truncated_normal_density(0.0, 1.0, bounds),
+            log_prior=lambda state, target=target: -np.inf if state[target] else 0.0,
+            alpha_sigma=2.0,
+            beta_sigma=1.0,
+        )
+        nothing = np.log(found[(0,) * columns])
+        for state, probability in found.items():
+            logs[state] += alone[target] + np.log(probability) - nothing
+    total = special.logsumexp(list(logs.values()))
+    return {state: float(np.exp(value - total)) for state, value in logs.items()}
+
+
+@pytest.mark.parametrize("few", [2, 16])
+def test_states_with_columns_that_are_noise_groups_are_visited_as_often(few, monkeypatch):
+    monkeypatch.setattr(marginal, "FEW_COLUMNS", few)
+    data, _ = problem("identity", 4)
+    exact = exact_with_identity_and_noise_for_each_column(data, BOUNDS[0])
+    model = bid.gbt(
+        data,
+        bounds=BOUNDS[0],
+        identity=True,
+        noise="column",
+        alpha_sigma=2.0,
+        beta_sigma=1.0,
+        alpha_omega=2.0,
+        beta_omega=1.5,
+    )
+    steps = make_steps(model, seed=3, scheme="collapsed", nu=1)
+    visited = run_states(steps, model.initial_point(random_seed=5), QUICK[0])
+    assert total_variation(exact, visited) <= QUICK[1]

@@ -41,7 +41,7 @@ from pymc_bid.kernels.marginal.factor import (
     make_factor,
     make_last,
     score_columns,
-    score_last,
+    score_member,
     take_in,
     take_last_out,
     write_block,
@@ -162,14 +162,16 @@ def write_log_odds(dropping, x, rung, factor, log_odds):
 
 
 @part()
-def log_odds_of_last(rung, factor):
-    """Return the log odds of the last column of the factor, but for its own groups."""
+def log_odds_of_member(column, rung, factor):
+    """Return the log odds of a chosen column, but for its own groups."""
     marginal = rung.marginal
-    column = factor.members[factor.size[0] - 1]
     log_odds = tempered_odds(column, rung.power, marginal, rung.reference)
-    log_odds += rung.power * score_last(marginal, factor)
+    log_odds += rung.power * score_member(column, marginal, factor)
+    if marginal.own_groups.shape[1] > 0 or rung.bound_power > 0.0:
+        make_last(column, marginal, factor)
     for group in marginal.own_groups[column]:
         target = marginal.block_start[marginal.group_start[group]]
+        # What it is at its present x, which nobody uses.
         log_odds += rung.power * log_evidence_of(target, True, marginal, factor)
     return log_odds
 
@@ -225,7 +227,7 @@ def release_own_noise(rng, column, x, rung):
 
 @part()
 def flip_column(rng, column, log_odds, hurdle, state, x, log_mass, rung, factor):
-    """Offer a column to go in or out, one that is in being the last of the factor.
+    """Offer a column to go in or out.
 
     `hurdle` is the exponential variable that decides on the first stage. Returns whether the column
     did, the mass within the bounds, and the factor.
@@ -252,6 +254,7 @@ def flip_column(rng, column, log_odds, hurdle, state, x, log_mass, rung, factor)
         x[:] = kept
         return False, log_mass, factor
     if is_in:
+        make_last(column, marginal, factor)
         take_last_out(state, marginal, factor)
         write_own_blocks(column, x, marginal, factor)
     else:
@@ -315,27 +318,28 @@ def swap_column(rng, log_odds, state, x, log_mass, rung, factor):
 
 
 @part()
-def log_noise_weight(rng, drawing, densities, x, rung):
-    r"""Return :math:`\log [f(x) / q(x)]`, summed over the groups; x is drawn from q if asked for.
+def log_noise_weights(rng, densities, x, proposed, rung):
+    r"""Draw x of all groups from tables q; return :math:`\log [f / q]` of them and of present ones.
 
     But for what a table misses it does not depend on x.
     """
-    marginal, total = rung.marginal, 0.0
+    marginal, present, found = rung.marginal, 0.0, 0.0
     grid = np.empty(MOST_POINTS)
     for group in range(x.size):
         density = density_of(group, densities, marginal)
         if density.targets.sum() > 0.0:
             density = tempered(density, rung.power, rung.reference)
             table = tabulate_noise(density, grid)
-            if drawing:
-                x[group] = draw_from_table(rng, table)
-            total += log_noise_density(x[group], density) - log_table_density(x[group], table)
+            proposed[group] = draw_from_table(rng, table)
+            found += log_noise_density(proposed[group], density)
+            found -= log_table_density(proposed[group], table)
+            present += log_noise_density(x[group], density) - log_table_density(x[group], table)
         else:
             shape, scale = unused_parameters(group, rung)
-            if drawing:
-                x[group] = draw_log_gamma(rng, shape, scale)
-            total += math.lgamma(shape) - shape * math.log(scale)
-    return total
+            proposed[group] = draw_log_gamma(rng, shape, scale)
+            constant = math.lgamma(shape) - shape * math.log(scale)
+            found, present = found + constant, present + constant
+    return found, present
 
 
 @part()
@@ -345,13 +349,13 @@ def redraw_noise(rng, state, x, log_mass, rung):
     Returns the mass within the bounds.
     """
     densities = noise_densities(state, rung.marginal)
-    proposed = x.copy()
-    log_ratio = log_noise_weight(rng, True, densities, proposed, rung)
-    log_ratio -= log_noise_weight(rng, False, densities, x, rung)
-    found = mass_of(rng, state, proposed, rung)
-    if rng.standard_exponential() > -log_ratio - rung.bound_power * (found - log_mass):
+    proposed = np.empty(x.size)
+    found, present = log_noise_weights(rng, densities, x, proposed, rung)
+    log_ratio = found - present
+    mass = mass_of(rng, state, proposed, rung)
+    if rng.standard_exponential() > -log_ratio - rung.bound_power * (mass - log_mass):
         x[:] = proposed
-        return found
+        return mass
     return log_mass
 
 
@@ -365,8 +369,7 @@ def scan_flips(rng, backwards, log_odds, state, x, log_mass, rung, factor):
             continue
         hurdle = rng.standard_exponential()
         if state[column] == 1:
-            make_last(column, marginal, factor)
-            found = log_odds_of_last(rung, factor)
+            found = log_odds_of_member(column, rung, factor)
         else:
             if not is_known:
                 write_log_odds(False, x, rung, factor, log_odds)
@@ -419,19 +422,20 @@ def move_replica(rng, index, swaps, replicas, rung):
 
 
 @part()
-def log_place(rng, drawing, state, x, rung):
-    """Return the log of the density of a set at a place of the path, over that of its x.
+def log_exchange_ratio(rng, state, x, proposed, own, other):
+    """Return what one of two replicas adds to the log ratio of an exchange, bounds left out.
 
-    But for the bounds; noise variances are drawn if asked for.
+    It goes from its own rung to the other's, with noise variances drawn anew.
     """
-    marginal = rung.marginal
-    log_prior, log_reference = log_priors(state, marginal, rung.reference)
-    total = rung.power * log_prior + (1.0 - rung.power) * log_reference
+    marginal, difference = own.marginal, other.power - own.power
+    log_prior, log_reference = log_priors(state, marginal, own.reference)
     if not math.isnan(marginal.held[0]):
-        return total + rung.power * log_evidence(state, marginal)
+        proposed[:] = x
+        return difference * (log_prior - log_reference + log_evidence(state, marginal))
     densities = noise_densities(state, marginal)
-    total += rung.power * densities.rest
-    return total + log_noise_weight(rng, drawing, densities, x, rung)
+    found = log_noise_weights(rng, densities, x, proposed, other)[0]
+    found -= log_noise_weights(rng, densities, x, np.empty(x.size), own)[1]
+    return found + difference * (log_prior - log_reference + densities.rest)
 
 
 @part()
@@ -444,25 +448,19 @@ def exchange_pair(rng, first, cold, hot, replicas):
     """
     second, states, x = first + 1, replicas.states, replicas.log_variances
     at_cold, at_hot = x[second].copy(), x[first].copy()
-    log_ratio = 0.0
+    log_ratio, found, kept, masses = 0.0, 0.0, 0.0, replicas.log_masses
     if cold.power != hot.power:
-        log_ratio -= log_place(rng, False, states[first], x[first], cold)
-        log_ratio -= log_place(rng, False, states[second], x[second], hot)
-        log_ratio += log_place(rng, True, states[second], at_cold, cold)
-        log_ratio += log_place(rng, True, states[first], at_hot, hot)
-    masses = replicas.log_masses
+        log_ratio += log_exchange_ratio(rng, states[first], x[first], at_hot, cold, hot)
+        log_ratio += log_exchange_ratio(rng, states[second], x[second], at_cold, hot, cold)
     if cold.bound_power > 0.0:
         # Bounds enter where all powers are 1, and noise variances stay as they are.
-        found = (
-            masses[second] if hot.bound_power > 0.0 else mass_of(rng, states[second], at_cold, cold)
-        )
-        log_ratio += (cold.bound_power - hot.bound_power) * (found - masses[first])
-        masses_after = found, masses[first]
-    else:
-        masses_after = 0.0, 0.0
+        known = hot.bound_power > 0.0
+        found = masses[second] if known else mass_of(rng, states[second], at_cold, cold)
+        kept = masses[first]
+        log_ratio += (cold.bound_power - hot.bound_power) * (found - kept)
     if decide(rng, first, log_ratio, replicas):
         x[first], x[second] = at_cold, at_hot
-        masses[first], masses[second] = masses_after
+        masses[first], masses[second] = found, kept
 
 
 @random_kernel

@@ -32,7 +32,7 @@ def number_of(state):
 
 @part()
 def look_up(rng, state, number, memory, model):
-    """Return the log evidence of a set, with the mass within the bounds, from memory if it is there.
+    """Return the log evidence of a set, with the mass within the bounds, from memory if there.
 
     That mass is the one at the most probable noise.
     """

@@ -396,18 +396,40 @@ def _subtract_own(d, dropping, marginal, factor, scores):
 
 
 @part(fastmath={"reassoc", "contract"})
-def score_last(marginal, factor):
-    """Return log p(A | in) - log p(A | out) of the column of the last row."""
-    last = factor.size[0] - 1
-    column = factor.members[last]
+def score_member(column, marginal, factor):
+    r"""Return log p(A | in) - log p(A | out) of a chosen column, without making it the last one.
+
+    With :math:`R^\top v = e_i` its weights have, all others integrated out, the precision
+    :math:`1 / |v|²` and the means :math:`v·Z_l`.
+    """
+    members, number = factor.members, factor.size[0]
+    place = 0
+    while members[place] != column:
+        place += 1
     total = marginal.own_log_densities[column] + factor.constants[column]
+    solved = np.empty(number)
     for q in range(factor.rows.shape[0]):
-        number = 0.0
+        rows, variance = factor.rows[q], 0.0
+        for k in range(place, number):
+            value = 1.0 if k == place else 0.0
+            for earlier in range(place, k):
+                value -= rows[earlier, members[k]] * solved[earlier]
+            solved[k] = value / rows[k, members[k]]
+            variance += solved[k] * solved[k]
+        log_variance = math.log(variance)
         for target in range(marginal.block_start[q], marginal.block_start[q + 1]):
-            value = factor.fitted[target, last]
-            total += 0.5 * factor.interpolated[target] * value * value
-            number += factor.interpolated[target]
-        total -= number * math.log(abs(factor.rows[q, last, column]))
-    for target in marginal.own_targets[column]:
-        total -= log_evidence_of(target, True, marginal, factor)
+            is_own = False
+            for d in range(marginal.own_targets.shape[1]):
+                is_own = is_own or marginal.own_targets[column, d] == target
+            if factor.interpolated[target] == 0.0 and not is_own:
+                continue
+            mean = 0.0
+            for k in range(place, number):
+                mean += solved[k] * factor.fitted[target, k]
+            gain = 0.5 * (mean * mean / variance + log_variance)
+            if is_own:
+                gain += weight_constant(column, target, marginal)
+                total += gain - factor.log_evidence[target]
+            else:
+                total += gain
     return total
