@@ -44,6 +44,7 @@ from pymc_bid.kernels.marginal.factor import (
     score_member,
     take_in,
     take_last_out,
+    weight_constant,
     write_block,
 )
 from pymc_bid.kernels.marginal.noise import (
@@ -318,6 +319,76 @@ def swap_column(rng, log_odds, state, x, log_mass, rung, factor):
 
 
 @part()
+def likeness(column, state, marginal, weights):
+    """Write how much each column that is out is like a column, and return the sum.
+
+    The fourth power of the correlation: it is to find copies.
+    """
+    gram, total = marginal.grams[0], 0.0
+    for other in range(state.size):
+        weights[other] = 0.0
+        squares = gram[column, column] * gram[other, other]
+        if state[other] == 0 and not is_forced(other, marginal) and squares > 0.0:
+            share = gram[column, other] * gram[column, other] / squares
+            weights[other] = share * share
+        total += weights[other]
+    return total
+
+
+@part()
+def trade_column(rng, log_odds, state, x, log_mass, rung, factor):
+    """Offer a chosen column's place to one like it, with the noise of both drawn anew.
+
+    Where every column has its own noise, the target of a copy has hardly any while the column is
+    chosen, and much without: only both at once can change. Returns the mass and the factor.
+    """
+    marginal, weights = rung.marginal, np.empty(state.size)
+    leaving = draw_movable(rng, state, 1, marginal)
+    if leaving < 0:
+        return log_mass, factor
+    total = likeness(leaving, state, marginal, weights)
+    if not total > 0.0:
+        return log_mass, factor
+    entering, remaining = 0, rng.random() * total - weights[0]
+    while remaining >= 0.0 and entering < state.size - 1:
+        entering += 1
+        remaining -= weights[entering]
+    if weights[entering] == 0.0:
+        return log_mass, factor
+    make_last(leaving, marginal, factor)
+    score_columns(True, marginal, factor, log_odds)
+    log_ratio = log_odds[entering] - log_odds[leaving]
+    for group in marginal.own_groups[leaving]:
+        target = marginal.block_start[marginal.group_start[group]]
+        # At a noise that nobody uses; what it is with that of its own follows.
+        linear, precision = linear_and_precision(entering, target, True, marginal, factor)
+        log_ratio -= log_evidence_of(target, True, marginal, factor)
+        log_ratio -= 0.5 * linear * linear / precision - 0.5 * math.log(precision)
+        log_ratio -= weight_constant(entering, target, marginal)
+    for group in marginal.own_groups[entering]:
+        target = marginal.block_start[marginal.group_start[group]]
+        log_ratio += factor.log_evidence[target]
+    log_ratio *= rung.power
+    log_ratio += tempered_odds(entering, rung.power, marginal, rung.reference)
+    log_ratio -= tempered_odds(leaving, rung.power, marginal, rung.reference)
+    kept = x.copy()
+    log_ratio += log_own_noise(rng, False, entering, state, x, rung)[0]
+    state[leaving], state[entering] = 0, 1
+    log_ratio -= log_own_noise(rng, True, leaving, state, x, rung)[0]
+    log_ratio += math.log(total / likeness(entering, state, marginal, weights))
+    found = mass_of(rng, state, x, rung)
+    state[leaving], state[entering] = 1, 0
+    if hurdle_is_missed(rng, log_ratio + rung.bound_power * (found - log_mass)):
+        x[:] = kept
+        return log_mass, factor
+    take_last_out(state, marginal, factor)
+    write_own_blocks(leaving, x, marginal, factor)
+    factor = take_in(entering, state, marginal, variances_of(x, marginal), factor)
+    release_own_noise(rng, entering, x, rung)
+    return found, factor
+
+
+@part()
 def log_noise_weights(rng, densities, x, proposed, rung):
     r"""Draw x of all groups from tables q; return :math:`\log [f / q]` of them and of present ones.
 
@@ -397,7 +468,11 @@ def move_set(rng, backwards, swaps, state, x, rung):
     for phase in range(2):
         if (phase == 0) == backwards:
             for _ in range(swaps):
-                log_mass, factor = swap_column(rng, log_odds, state, x, log_mass, rung, factor)
+                move = (rng, log_odds, state, x, log_mass, rung, factor)
+                if rung.marginal.own_groups.shape[1] > 0 and rng.random() < 0.5:
+                    log_mass, factor = trade_column(*move)
+                else:
+                    log_mass, factor = swap_column(*move)
         elif not rung.reference.fixed_size:
             log_mass, factor = scan_flips(
                 rng, backwards, log_odds, state, x, log_mass, rung, factor
