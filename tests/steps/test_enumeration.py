@@ -203,7 +203,7 @@ def exact_with_identity_and_noise_for_each_column(data, bounds):
 @pytest.mark.parametrize("few", [2, 16])
 def test_states_with_columns_that_are_noise_groups_are_visited_as_often(few, monkeypatch):
     monkeypatch.setattr(marginal, "FEW_COLUMNS", few)
-    data, _ = problem("identity", 4)
+    data, _ = problem("identity", 3)
     exact = exact_with_identity_and_noise_for_each_column(data, BOUNDS[0])
     model = bid.gbt(
         data,
