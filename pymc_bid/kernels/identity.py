@@ -8,7 +8,7 @@ without the identity, where all targets are interpolated.
 
 import numpy as np
 
-from pymc_bid.kernels.compilation import part
+from pymc_bid.kernels.compilation import inlined, part
 
 
 @part()
@@ -26,3 +26,12 @@ def set_interpolated(interpolated, own_targets, column, value):
     """Mark the targets that a column is."""
     for target in own_targets[column]:
         interpolated[target] = value
+
+
+@inlined()
+def is_own_target(target, column, own_targets):
+    """Whether a target is the column."""
+    for d in range(own_targets.shape[1]):
+        if own_targets[column, d] == target:
+            return True
+    return False

@@ -141,9 +141,12 @@ class MarginalBuilder:
 
     def _box(self, marginal, prior: WeightPrior, group, own_targets, row_root, order) -> Box:
         """Return the bounds, in the units of a marginal model; without rows if there are none."""
-        sides = [prior.lower, prior.upper]
-        if np.isinf(sides).all():
-            sides = [np.empty((0, 1)), np.empty((0, 1))]
+        if np.isinf(prior.lower).all() and np.isinf(prior.upper).all():
+            lower, upper = np.empty((0, 1)), np.empty((0, 1))
         else:
-            sides = [np.ascontiguousarray((row_root[:, None] * side).T[order]) for side in sides]
-        return Box(self._joint.products(), prior, own_targets, group, *sides, marginal.log_unit)
+            lower, upper = (
+                np.ascontiguousarray((row_root[:, None] * side).T[order])
+                for side in (prior.lower, prior.upper)
+            )
+        products = self._joint.products()
+        return Box(products, prior, own_targets, group, lower, upper, marginal.log_unit)

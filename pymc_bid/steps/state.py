@@ -1,4 +1,4 @@
-"""The steps for the state vector r: flips where K is free, swaps where it is fixed."""
+"""What the steps for the state vector r have in common."""
 
 from typing import ClassVar
 
@@ -14,10 +14,9 @@ from scipy.special import expit
 from pymc_bid.distributions.state_vector import SubsetRV
 from pymc_bid.graph.roles import distribution_name, require_only_child
 from pymc_bid.graph.values import Point, active_columns
-from pymc_bid.kernels.exact.paper import flip_sweep, swap_once
 from pymc_bid.kernels.residual import residual_cross_products
 from pymc_bid.steps.base import DecompositionStep
-from pymc_bid.steps.exchange import ChainState, Conditional, Frozen, Given
+from pymc_bid.steps.exchange import Conditional, Frozen, Given
 from pymc_bid.steps.ladder import Ladder
 from pymc_bid.steps.marginal import MarginalBuilder
 from pymc_bid.steps.moves import make_moves
@@ -153,7 +152,7 @@ class StateStep(DecompositionStep):
             propose = conditional.propose if offers else conditional.propose_beside
             proposed = propose(self.rng, ladder, chain, frozen, self.tune)
             moves = {"exchanges" if offers else "neighbours": (1, proposed is not None)}
-            counts |= _counts(**moves)
+            counts |= counts_of(**moves)
             if offers and self.tune:
                 ladder.learn_bias(chain.state, conditional.log_ratio, proposed is not None)
             if proposed is not None:
@@ -208,7 +207,7 @@ class StateStep(DecompositionStep):
         arrays = self._arrays(point)
         tried = make_moves(self.moves, self.rng, *arrays, fixed_size=self.fixed_size)
         point = joint.write_weights(arrays[1], joint.state.write(arrays[0], point))
-        return _counts(moves=tried), point
+        return counts_of(moves=tried), point
 
     def _arrays(self, point: Point) -> tuple:
         """Return what the paper's updates and a user's moves are given."""
@@ -225,99 +224,6 @@ class StateStep(DecompositionStep):
         arrays = self._arrays(point)
         counts = self.paper(*arrays)
         return counts, self.decomposition.joint.state.write(arrays[0], point)
-
-
-class FlipStep(StateStep):
-    """Move a state vector with independent Bernoulli entries (ARD), its number of ones free.
-
-    With the collapsed scheme one step advances the ladder and, every other time, offers the chain
-    an exchange with it; with the paper's it visits every column once. Parameters as for
-    `StateStep`: `scheme`, `warm_up`, `moves`.
-
-    Examples
-    --------
-    >>> with bid.gbt(A) as model:
-    ...     step = bid.FlipStep([model["r"]], scheme="paper")
-    >>> point, (statistics,) = step.step(model.initial_point())
-    >>> int(statistics["bid_K"]) == int(point["r"].sum())
-    True
-    """
-
-    name = "bid_flip"
-    fixed_size = False
-    statistics: ClassVar = {
-        "K": np.int64,
-        "round_trips": np.int64,
-        "exchanges_tried": np.int64,
-        "exchanges_accepted": np.int64,
-        "neighbours_tried": np.int64,
-        "neighbours_accepted": np.int64,
-        "flips_tried": np.int64,
-        "flips_accepted": np.int64,
-        "moves_tried": np.int64,
-        "moves_accepted": np.int64,
-    }
-
-    def paper(self, *arrays):
-        """One sweep of flips with the weights standing still."""
-        *arrays, _, own, log_prior_odds = arrays
-        return _counts(flips=flip_sweep(self.rng, *arrays, own, log_prior_odds))
-
-    def _local(self, point: Point) -> tuple[dict[str, int], Point]:
-        """Offer every column to go in or out, with weights drawn anew for all.
-
-        Where the prior of r is not one of independent columns the ladder does not know it, and
-        exchanges may be rare.
-        """
-        conditional = self._conditional(point)
-        before = chain = conditional.chain()
-        present = conditional.log_density(self.rng, False, chain)
-        accepted = 0
-        for column in range(chain.state.size):
-            proposed = ChainState(chain.state.copy(), chain.weights.copy(), chain.log_variances)
-            proposed.state[column] = 1 - proposed.state[column]
-            found = conditional.log_density(self.rng, True, proposed)
-            if self.rng.standard_exponential() > present - found:
-                chain, present = proposed, found
-                accepted += 1
-        if accepted:
-            point = conditional.write(self.rng, before, chain)
-        return _counts(flips=(chain.state.size, accepted)), point
-
-
-class SwapStep(StateStep):
-    """Exchange chosen and unchosen columns of a state vector with a fixed number of ones.
-
-    Parameters as for `StateStep`: `scheme`, `warm_up`, `moves`.
-
-    Examples
-    --------
-    >>> with bid.gbt(A, k=2) as model:
-    ...     step = bid.SwapStep([model["r"]])
-    >>> point, _ = step.step(model.initial_point())
-    >>> int(point["r"].sum())
-    2
-    """
-
-    name = "bid_swap"
-    fixed_size = True
-    statistics: ClassVar = {
-        "K": np.int64,
-        "round_trips": np.int64,
-        "exchanges_tried": np.int64,
-        "exchanges_accepted": np.int64,
-        "neighbours_tried": np.int64,
-        "neighbours_accepted": np.int64,
-        "swaps_tried": np.int64,
-        "swaps_accepted": np.int64,
-        "moves_tried": np.int64,
-        "moves_accepted": np.int64,
-    }
-
-    def paper(self, *arrays):
-        """Try one exchange with the weights standing still."""
-        *arrays, _, own, _ = arrays
-        return _counts(swaps=swap_once(self.rng, *arrays, own))
 
 
 def _starts_together(state: Variable, model: Model) -> bool:
@@ -339,7 +245,8 @@ def _started(
     return (rng.random(state.size) < expit(log_prior_odds)).astype(state.dtype)
 
 
-def _counts(**moves) -> dict[str, int]:
+def counts_of(**moves) -> dict[str, int]:
+    """Name how many moves of each kind were tried and accepted."""
     return {
         f"{move}_{name}": int(count)
         for move, pair in moves.items()

@@ -6,6 +6,7 @@ import pytest
 
 import pymc_bid as bid
 from pymc_bid.kernels.marginal import factor as kernel
+from pymc_bid.kernels.marginal import scores as scoring
 from pymc_bid.kernels.marginal.evidence import log_evidence
 from tests.helpers.marginals import make_marginal, marginal_of, masked_marginal, small_matrix
 
@@ -19,15 +20,15 @@ def make_factor(state, variances, marginal):
 
 @numba.njit
 def score_columns(dropping, marginal, factor, scores):
-    kernel.score_columns(dropping, marginal, factor, scores)
+    scoring.score_columns(dropping, marginal, factor, scores)
 
 
 @numba.njit
 def score_member(column, marginal, factor):
     """Where it stands, and as the last one."""
-    before = kernel.score_member(column, marginal, factor)
+    before = scoring.score_member(column, marginal, factor)
     kernel.make_last(column, marginal, factor)
-    return before, kernel.score_member(column, marginal, factor)
+    return before, scoring.score_member(column, marginal, factor)
 
 
 @numba.njit

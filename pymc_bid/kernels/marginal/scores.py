@@ -1,0 +1,158 @@
+"""The log odds of single columns at given noise, from the factor of a set.
+
+See `pymc_bid.kernels.marginal.factor` for the formulas.
+"""
+
+import math
+
+import numpy as np
+
+from pymc_bid.kernels.compilation import part
+from pymc_bid.kernels.identity import is_own_target
+from pymc_bid.kernels.marginal.factor import weight_constant
+
+FACTORS = 8
+"""Precisions that are multiplied before a logarithm is taken: none is near 1e38."""
+
+
+@part(fastmath={"contract"})
+def _add_squares(line, row, value, squares):
+    """Add the squares of c with the last row dropped; apart, so that it is done many at a time."""
+    for column in range(squares.size):
+        total = line[column] + row[column] * value
+        squares[column] += total * total
+
+
+@part(fastmath={"contract"})
+def score_columns(dropping, marginal, factor, scores):
+    """Write log p(A | column in) - log p(A | column out) of every column that is out.
+
+    With `dropping` the column of the last row counts as out, and is scored too. What is written for
+    columns that are in means nothing.
+    """
+    columns, last = scores.size, factor.size[0] - 1
+    dropped = factor.members[last] if dropping else -1
+    squares, precision = np.empty(columns), np.empty(columns)
+    product, row = np.ones(columns), np.zeros(columns)
+    waiting = 0
+    for column in range(columns):
+        scores[column] = marginal.own_log_densities[column] + factor.constants[column]
+    for q in range(factor.rows.shape[0]):
+        precision[:] = factor.precision[q]
+        if dropping:
+            row[:] = factor.rows[q, last]
+            precision[dropped] = 0.0
+            for column in range(columns):
+                precision[column] += row[column] * row[column]
+        squares[:] = 0.0
+        number = 0.0
+        for target in range(marginal.block_start[q], marginal.block_start[q + 1]):
+            if factor.interpolated[target] == 0.0:
+                continue
+            number += 1.0
+            line = factor.linear[target]
+            value = factor.fitted[target, last] if dropping else 0.0
+            _add_squares(line, row, value, squares)
+        if number == 0.0:
+            continue
+        for column in range(columns):
+            scores[column] += 0.5 * squares[column] / precision[column]
+        if number > 1.0:
+            for column in range(columns):
+                scores[column] -= 0.5 * number * math.log(precision[column])
+            continue
+        waiting += 1
+        for column in range(columns):
+            product[column] *= precision[column]
+        if waiting == FACTORS:
+            waiting = 0
+            for column in range(columns):
+                scores[column] -= 0.5 * math.log(product[column])
+                product[column] = 1.0
+    if waiting > 0:
+        for column in range(columns):
+            scores[column] -= 0.5 * math.log(product[column])
+    for d in range(marginal.own_targets.shape[1]):
+        if dropping:
+            _add_gains(marginal.own_targets[dropped, d], marginal, factor, scores)
+        _subtract_own(d, dropping, marginal, factor, scores)
+
+
+@part(fastmath={"contract"})
+def _add_gains(target, marginal, factor, scores):
+    """Add g of every column but the last for one target, with the last column dropped."""
+    last, q = factor.size[0] - 1, marginal.block[target]
+    linear, precision, row = factor.linear[target], factor.precision[q], factor.rows[q, last]
+    value = factor.fitted[target, last]
+    kept = scores[factor.members[last]]
+    for column in range(scores.size):
+        total = linear[column] + row[column] * value
+        inverse = 1.0 / (precision[column] + row[column] * row[column])
+        scores[column] += 0.5 * (total * total * inverse + math.log(inverse))
+        scores[column] += weight_constant(column, target, marginal)
+    scores[factor.members[last]] = kept
+
+
+@part(fastmath={"contract"})
+def _subtract_own(d, dropping, marginal, factor, scores):
+    """Subtract what the own target of each column adds while the column is out."""
+    last, linear, precision = factor.size[0] - 1, factor.linear, factor.precision
+    block, own_targets = marginal.block, marginal.own_targets
+    dropped = factor.members[last] if dropping else -1
+    half_logs = np.zeros(factor.rows.shape[0])
+    if dropping:
+        for q in range(half_logs.size):
+            half_logs[q] = math.log(abs(factor.rows[q, last, dropped]))
+    for column in range(scores.size):
+        target = own_targets[column, d]
+        q = block[target]
+        scores[column] -= factor.log_evidence[target]
+        row, value = 0.0, 0.0
+        if dropping:
+            row, value = factor.rows[q, last, column], factor.fitted[target, last]
+            scores[column] += 0.5 * value * value - half_logs[q]
+            scores[column] += weight_constant(dropped, target, marginal)
+        if factor.interpolated[target] != 0.0:
+            # It is interpolated only while the column is out.
+            total = linear[target, column] + row * value
+            inverse = 1.0 / (precision[q, column] + row * row)
+            scores[column] -= 0.5 * (total * total * inverse + math.log(inverse))
+            scores[column] -= weight_constant(column, target, marginal)
+
+
+@part(fastmath={"reassoc", "contract"})
+def score_member(column, marginal, factor):
+    r"""Return log p(A | in) - log p(A | out) of a chosen column, without making it the last one.
+
+    With :math:`R^\top v = e_i` its weights have, all others integrated out, the precision
+    :math:`1 / |v|²` and the means :math:`v·Z_l`.
+    """
+    members, number = factor.members, factor.size[0]
+    place = 0
+    while members[place] != column:
+        place += 1
+    total = marginal.own_log_densities[column] + factor.constants[column]
+    solved = np.empty(number)
+    for q in range(factor.rows.shape[0]):
+        rows, variance = factor.rows[q], 0.0
+        for k in range(place, number):
+            value = 1.0 if k == place else 0.0
+            for earlier in range(place, k):
+                value -= rows[earlier, members[k]] * solved[earlier]
+            solved[k] = value / rows[k, members[k]]
+            variance += solved[k] * solved[k]
+        log_variance = math.log(variance)
+        for target in range(marginal.block_start[q], marginal.block_start[q + 1]):
+            is_own = is_own_target(target, column, marginal.own_targets)
+            if factor.interpolated[target] == 0.0 and not is_own:
+                continue
+            mean = 0.0
+            for k in range(place, number):
+                mean += solved[k] * factor.fitted[target, k]
+            gain = 0.5 * (mean * mean / variance + log_variance)
+            if is_own:
+                gain += weight_constant(column, target, marginal)
+                total += gain - factor.log_evidence[target]
+            else:
+                total += gain
+    return total
