@@ -74,7 +74,8 @@ def log_evidence(
     chosen = _state_of(decomposition, columns, model)
     rng = np.random.default_rng(random_seed)
     builder = MarginalBuilder(joint, free)
-    given = Given.at(joint, builder, point)
+    # What the prior says of single columns is left out.
+    given = Given.at(joint, builder, point)._replace(log_odds=np.zeros(chosen.size))
     conditional = Conditional(joint, builder, given, point)
     marginal, _ = builder.build(point, np.zeros(chosen.size), given.prior)
     chain = conditional.chain()

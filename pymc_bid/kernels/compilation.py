@@ -21,6 +21,10 @@ inlined = partial(njit, **_options, no_cpython_wrapper=True, forceinline=True)
 """The same for small functions of large named tuples: a call counts references to every array in
 them, which takes about as long as a thousand products."""
 
+spread = partial(njit, **_options, no_cpython_wrapper=True, inline="always")
+"""The same for functions that one or two others call: compiled only as a part of these. A function
+of its own is optimised again with each one that calls it, by whatever way."""
+
 USUAL_TIME = 50
 """Seconds that it takes to compile what the quickstart needs. Empty cache, one run each, on two
 cores at 2.5 GHz that had other work: `pm.sample` took 51 (PyMC 6.3) and 56 s (5.28) beside the

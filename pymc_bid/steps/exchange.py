@@ -148,11 +148,7 @@ class Conditional:
         if not self._joint.state_prior.linear:
             total += self._joint.state_prior.log_further(chain.state, self._point)
         log_ratio, _, log_mass = self._weigh(rng, drawing, chain)
-        if not given_noise:
-            log_mass = ladder.log_mass(rng, chain, frozen.marginal, frozen.box)
-        elif not ladder.knows_bounds:
-            log_mass = 0.0
-        return total + log_ratio - log_mass
+        return total + log_ratio - (log_mass if ladder.knows_bounds else 0.0)
 
     def log_prior(self, state: NDArray[np.int64]) -> float:
         """Return the log prior of a state, up to a constant."""

@@ -5,11 +5,7 @@ from numpy.typing import NDArray
 from scipy.special import erfinv
 
 from pymc_bid.kernels.ladder.given_noise import advance_given_noise, log_mass_at, move_beside
-from pymc_bid.kernels.ladder.integrated_noise import (
-    advance_integrated,
-    look_up_mass,
-    swap_beside,
-)
+from pymc_bid.kernels.ladder.integrated_noise import advance_integrated, swap_beside
 from pymc_bid.kernels.ladder.replicas import Reference, Replicas, Turn
 from pymc_bid.kernels.types import Box, Marginal
 from pymc_bid.steps.settings import (
@@ -61,7 +57,7 @@ class Ladder:
         self.fixed_size, self.given_noise, self.tempered = fixed_size, given_noise, tempered
         self.replicas: Replicas | None = None
         self.chain_is_fresh = 0
-        self.is_new = True
+        self.is_new = self._is_placed = True
         self.knows_bounds = False
         self._reference = Reference(0.0, 1.0, 1.0, fixed_size)
         self._iteration, self._round, self._next, self._at_once = 0, 0, 0, MOST_RUNGS
@@ -117,7 +113,7 @@ class Ladder:
     def _place(self, places, states, log_variances) -> None:
         """Let there be replicas at places of the path, β + γ, with these states."""
         rungs, size = states.shape
-        memory = np.full((2, 0 if self.given_noise else 2**size), np.nan)
+        memory = np.full(0 if self.given_noise else 2**size, np.nan)
         self.replicas = Replicas(
             states=states.copy(),
             log_variances=log_variances.copy(),
@@ -139,8 +135,11 @@ class Ladder:
         last = min(self._next + self._at_once, number)
         is_new = self.is_new or (self.given_noise and self._is_placed)
         turn = Turn(self._round, self._next, last, is_new, self._swaps(marginal))
-        advance = advance_given_noise if self.given_noise else advance_integrated
-        trips = advance(rng, turn, replicas, marginal, self._reference, box)
+        arguments = (rng, turn, replicas, marginal, self._reference)
+        if self.given_noise:
+            trips = advance_given_noise(*arguments, box)
+        else:
+            trips = advance_integrated(*arguments)
         self.is_new = self._is_placed = False
         self._iteration += 1
         self._next = last
@@ -152,7 +151,7 @@ class Ladder:
     def _swaps(self, marginal: Marginal) -> int:
         if not self.given_noise:
             return marginal.log_odds.size
-        return int(np.clip(self.replicas.states[0].sum(), 1, MOST_SWAPS))
+        return MOST_SWAPS
 
     def _set_pace(self, marginal: Marginal, box: Box, size: float) -> None:
         """Find how many replicas move in one iteration, for sets of a typical size."""
@@ -174,21 +173,25 @@ class Ladder:
         return self._iteration % 2 == 0
 
     def exchange(self, state: NDArray[np.int64], log_variances: NDArray[np.float64]) -> None:
-        """Leave the state of the chain to the first replica."""
+        """Leave the state of the chain to the first replica; no variances where they are held."""
         replicas = self.replicas
         replicas.states[0] = state
-        replicas.log_variances[0] = log_variances
+        if log_variances.size:
+            replicas.log_variances[0] = log_variances
         replicas.fresh[0], self.chain_is_fresh = self.chain_is_fresh, replicas.fresh[0]
         self._is_placed = True
 
     def log_mass(self, rng: np.random.Generator, chain, marginal: Marginal, box: Box) -> float:
         """Return the log of the mass within the bounds that the first replica's place has."""
         state, _, log_variances = chain
-        if not self.given_noise:
-            return look_up_mass(rng, state, self.replicas.memory, marginal, self._reference, box)
         if not self.knows_bounds:
             return 0.0
-        return log_mass_at(rng, state, log_variances - marginal.log_unit, box)
+        x = (
+            log_variances - marginal.log_unit
+            if np.isnan(marginal.held[0])
+            else np.log(marginal.held)
+        )
+        return log_mass_at(rng, state, x, box)
 
     def learn_bias(self, state: NDArray[np.int64], log_ratio: float, accepted: bool) -> None:
         """While tuning: note what an offer, before it is carried out, says of the bias."""
@@ -202,9 +205,10 @@ class Ladder:
         self, rng: np.random.Generator, state, log_variances, marginal: Marginal, box: Box
     ) -> None:
         """Move a set as the first replica does, but reversibly, in place."""
-        arguments = (marginal, self._reference, box)
+        arguments = (marginal, self._reference)
         if self.given_noise:
-            move_beside(rng, rng.random() < 0.5, state, log_variances, *arguments)
+            order = (rng.random() < 0.5, self.replicas.bound_powers[0])
+            move_beside(rng, *order, state, log_variances, *arguments, box)
         else:
             swap_beside(rng, state.size, state, self.replicas.memory, *arguments)
 

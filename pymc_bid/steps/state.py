@@ -158,7 +158,8 @@ class StateStep(DecompositionStep):
             if proposed is not None:
                 # While tuning a set that the ladder has left behind is not given back to it.
                 if offers and not self.tune:
-                    ladder.exchange(chain.state, chain.log_variances - frozen.marginal.log_unit)
+                    free = chain.log_variances if self._builder.noise_is_free else np.empty(0)
+                    ladder.exchange(chain.state, free - frozen.marginal.log_unit)
                 point = conditional.write(self.rng, chain, proposed)
         if not joint.state_prior.linear:
             flips, point = self._local(point)

@@ -209,7 +209,8 @@ def log_normal_ratio(rng, drawing, work, near, sites, values):
             values[weight] = draw_truncated_normal(rng, center, 1.0 / variance, lower, upper)
         value = values[weight]
         if not lower <= value <= upper:
-            return np.inf
+            # A draw that is nan, of what rounding has left nothing of, is not to be taken.
+            return -np.inf if drawing else np.inf
         total += log_interval_mass(center, 1.0 / variance, lower, upper)
         take_as_drawn(work, k, value)
         if is_sited:

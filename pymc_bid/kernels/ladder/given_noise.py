@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from pymc_bid.kernels.compilation import part
+from pymc_bid.kernels.compilation import spread
 from pymc_bid.kernels.exact.exchange import log_box_mass
 from pymc_bid.kernels.ladder.moves import move_set
 from pymc_bid.kernels.ladder.replicas import (
@@ -25,7 +25,7 @@ from pymc_bid.kernels.marginal.evidence import log_evidence, noise_densities
 from pymc_bid.kernels.random_numbers import generator_at, random_kernel
 
 
-@part()
+@spread()
 def replica_at(index, replicas):
     """Return one of the replicas."""
     return Replica(
@@ -35,7 +35,7 @@ def replica_at(index, replicas):
     )
 
 
-@part()
+@spread()
 def redraw_noise(rng, replica, rung):
     """Draw the noise variances of a replica by a proposal that does not look at present ones."""
     x = replica.log_variances
@@ -48,21 +48,22 @@ def redraw_noise(rng, replica, rung):
         replica.log_mass[0] = log_mass
 
 
-@part()
+@spread()
 def move_replica(rng, swaps, replica, rung):
     """Move a replica, or draw it from the reference."""
     reference, x = rung.reference, replica.log_variances
     if rung.power == 0.0:
         draw_reference_state(rng, replica.state, rung.marginal, reference)
-        for group in range(x.size):
-            x[group] = draw_log_gamma(rng, reference.shape, reference.scale)
+        if math.isnan(rung.marginal.held[0]):
+            for group in range(x.size):
+                x[group] = draw_log_gamma(rng, reference.shape, reference.scale)
         return
     move_set(rng, False, swaps, replica, rung)
     if math.isnan(rung.marginal.held[0]):
         redraw_noise(rng, replica, rung)
 
 
-@part()
+@spread()
 def log_exchange_ratio(rng, state, x, proposed, own, other):
     """Return what one of two replicas adds to the log ratio of an exchange, bounds left out.
 
@@ -79,7 +80,7 @@ def log_exchange_ratio(rng, state, x, proposed, own, other):
     return found + difference * (log_prior - log_reference + densities.rest)
 
 
-@part()
+@spread()
 def exchange_pair(rng, first, cold, hot, replicas):
     """Offer replicas i and i + 1 an exchange; `cold` and `hot` are their rungs.
 
@@ -137,17 +138,19 @@ def advance_given_noise(stream, turn, replicas, marginal, reference, box):
 
 
 @random_kernel
-def move_beside(stream, backwards, state, log_variances, marginal, reference, box):
+def move_beside(stream, backwards, bound_power, state, log_variances, marginal, reference, box):
     """Move a set at given noise, by flips and one swap, or the other way round.
 
     Flips and swaps are each reversible; with the order drawn at random so is the whole, as the
-    proposal of a chain has to be. The bounds are left out.
+    proposal of a chain has to be.
 
     Parameters
     ----------
     stream : numpy.random.Generator
     backwards : bool
         Whether the swap comes first and the flips last to first.
+    bound_power : float
+        That of the first replica.
     state : int array (N,)
         Changed in place.
     log_variances : array (S,)
@@ -157,7 +160,7 @@ def move_beside(stream, backwards, state, log_variances, marginal, reference, bo
     """
     rng = generator_at(stream)
     replica = Replica(state, log_variances, np.zeros(1))
-    move_set(rng, backwards, 1, replica, Rung(1.0, 0.0, marginal, reference, box))
+    move_set(rng, backwards, 1, replica, Rung(1.0, bound_power, marginal, reference, box))
 
 
 @random_kernel

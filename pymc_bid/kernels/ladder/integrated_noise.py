@@ -8,7 +8,6 @@ import math
 import numpy as np
 
 from pymc_bid.kernels.compilation import part
-from pymc_bid.kernels.exact.exchange import log_box_mass
 from pymc_bid.kernels.ladder.replicas import (
     count_round_trips,
     decide,
@@ -17,7 +16,7 @@ from pymc_bid.kernels.ladder.replicas import (
     is_forced,
     log_priors,
 )
-from pymc_bid.kernels.marginal.evidence import log_evidence, log_noise_modes
+from pymc_bid.kernels.marginal.evidence import log_evidence
 from pymc_bid.kernels.random_numbers import generator_at, random_kernel
 
 
@@ -31,28 +30,21 @@ def number_of(state):
 
 
 @part()
-def look_up(rng, state, number, memory, model):
-    """Return the log evidence of a set, with the mass within the bounds, from memory if there.
-
-    That mass is the one at the most probable noise.
-    """
-    if math.isnan(memory[0, number]):
-        marginal, _, box = model
-        log_mass = 0.0
-        if box.lower.size > 0:
-            log_mass = log_box_mass(rng, state, log_noise_modes(state, marginal), box)
-        memory[0, number] = log_evidence(state, marginal) + log_mass
-        memory[1, number] = log_mass
-    return memory[0, number]
+def look_up(state, number, memory, marginal):
+    """Return the log evidence of a set, from memory if it is there."""
+    if math.isnan(memory[number]):
+        memory[number] = log_evidence(state, marginal)
+    return memory[number]
 
 
 @part()
-def offer(rng, first, second, present, power, state, memory, model):
-    """Offer to change one column, or two if the second of them is not -1.
+def offer(rng, pair, present, power, state, memory, model):
+    """Offer to change a pair of columns, or only the first if the second is -1.
 
     `present` is the log evidence of the state, returned as it is afterwards.
     """
-    marginal, reference, _ = model
+    first, second = pair
+    marginal, reference = model
     sign = 1.0 - 2.0 * state[first]
     log_reference = sign * reference.log_odds
     log_prior = sign * marginal.log_odds[first]
@@ -61,7 +53,7 @@ def offer(rng, first, second, present, power, state, memory, model):
         state[second] = 1 - state[second]
         log_reference = 0.0
         log_prior -= sign * marginal.log_odds[second]
-    found = look_up(rng, state, number_of(state), memory, model)
+    found = look_up(state, number_of(state), memory, marginal)
     log_ratio = power * (found - present + log_prior) + (1.0 - power) * log_reference
     if rng.standard_exponential() > -log_ratio:
         return found
@@ -74,35 +66,36 @@ def offer(rng, first, second, present, power, state, memory, model):
 @part()
 def move_state(rng, power, swaps, state, memory, model):
     """Move a replica by flips and swaps."""
-    marginal, reference, _ = model
-    present = look_up(rng, state, number_of(state), memory, model)
+    marginal, reference = model
+    present = look_up(state, number_of(state), memory, marginal)
     if not reference.fixed_size:
         for column in range(state.size):
             if not is_forced(column, marginal):
-                present = offer(rng, column, -1, present, power, state, memory, model)
+                present = offer(rng, (column, -1), present, power, state, memory, model)
     for _ in range(swaps):
         leaving = draw_movable(rng, state, 1, marginal)
         entering = draw_movable(rng, state, 0, marginal)
         if leaving >= 0 and entering >= 0:
-            present = offer(rng, leaving, entering, present, power, state, memory, model)
+            present = offer(rng, (leaving, entering), present, power, state, memory, model)
 
 
 @part()
-def log_ratio_of(rng, state, memory, model):
+def log_ratio_of(state, memory, model):
     """Return the log of the marginal model over the reference at a set."""
-    log_prior, log_reference = log_priors(state, model[0], model[1])
-    return look_up(rng, state, number_of(state), memory, model) + log_prior - log_reference
+    marginal, reference = model
+    log_prior, log_reference = log_priors(state, marginal, reference)
+    return look_up(state, number_of(state), memory, marginal) + log_prior - log_reference
 
 
 @random_kernel
-def advance_integrated(stream, turn, replicas, marginal, reference, box):
+def advance_integrated(stream, turn, replicas, marginal, reference):
     """Move replicas and let neighbours exchange; return the round trips ended.
 
     Parameters are those of `pymc_bid.kernels.ladder.given_noise.advance_given_noise`.
     """
     rng = generator_at(stream)
     powers, states, memory = replicas.powers, replicas.states, replicas.memory
-    model = (marginal, reference, box)
+    model = (marginal, reference)
     if turn.is_new:
         memory[:] = np.nan
     for index in range(turn.first, turn.last):
@@ -112,37 +105,29 @@ def advance_integrated(stream, turn, replicas, marginal, reference, box):
             move_state(rng, powers[index], turn.swaps, states[index], memory, model)
     if turn.last == powers.size:
         for first in range(turn.round % 2, powers.size - 1, 2):
-            difference = log_ratio_of(rng, states[first + 1], memory, model)
-            difference -= log_ratio_of(rng, states[first], memory, model)
+            difference = log_ratio_of(states[first + 1], memory, model)
+            difference -= log_ratio_of(states[first], memory, model)
             decide(rng, first, (powers[first] - powers[first + 1]) * difference, replicas)
     return count_round_trips(replicas)
 
 
 @random_kernel
-def look_up_mass(stream, state, memory, marginal, reference, box):
-    """Return the log of the mass within the bounds that the evidence of a set was given."""
-    number = number_of(state)
-    look_up(generator_at(stream), state, number, memory, (marginal, reference, box))
-    return memory[1, number]
-
-
-@random_kernel
-def swap_beside(stream, swaps, state, memory, marginal, reference, box):
+def swap_beside(stream, swaps, state, memory, marginal, reference):
     """Move a set by flips and swaps of columns drawn at random, each a reversible step of its own.
 
     Parameters are those of `pymc_bid.kernels.ladder.given_noise.move_beside`; a single column or
     pair is offered where K is free, `swaps` pairs where it is fixed.
     """
     rng = generator_at(stream)
-    model = (marginal, reference, box)
-    present = look_up(rng, state, number_of(state), memory, model)
+    model = (marginal, reference)
+    present = look_up(state, number_of(state), memory, marginal)
     if not reference.fixed_size and rng.random() < 0.5:
         column = int(rng.random() * state.size)
         if not is_forced(column, marginal):
-            offer(rng, column, -1, present, 1.0, state, memory, model)
+            offer(rng, (column, -1), present, 1.0, state, memory, model)
         return
     for _ in range(swaps):
         leaving = draw_movable(rng, state, 1, marginal)
         entering = draw_movable(rng, state, 0, marginal)
         if leaving >= 0 and entering >= 0:
-            present = offer(rng, leaving, entering, present, 1.0, state, memory, model)
+            present = offer(rng, (leaving, entering), present, 1.0, state, memory, model)

@@ -16,7 +16,7 @@ import math
 
 import numpy as np
 
-from pymc_bid.kernels.compilation import part
+from pymc_bid.kernels.compilation import part, spread
 from pymc_bid.kernels.identity import is_own_target
 from pymc_bid.kernels.ladder.replicas import draw_movable, is_forced, tempered_odds
 from pymc_bid.kernels.ladder.rung import (
@@ -43,7 +43,7 @@ from pymc_bid.kernels.marginal.scores import score_columns, score_member
 from pymc_bid.kernels.truncated_normal import log_interval_mass
 
 
-@part()
+@spread()
 def write_log_odds(dropping, x, rung, factor, log_odds):
     """Write the log odds of all columns that are out, at a place of the path, bounds left out.
 
@@ -66,7 +66,7 @@ def write_log_odds(dropping, x, rung, factor, log_odds):
                 log_odds[column] -= log_gamma_density(x[group], *unused_parameters(group, rung))
 
 
-@part()
+@spread()
 def log_odds_of_member(column, rung, factor):
     """Return the log odds of a chosen column, but for its own groups."""
     marginal = rung.marginal
@@ -100,7 +100,7 @@ def log_own_mass(column, dropping, rung, factor):
     return rung.bound_power * total
 
 
-@part()
+@spread()
 def flip_column(rng, column, log_odds, hurdle, replica, rung, factor):
     """Offer a column to go in or out.
 
@@ -117,7 +117,7 @@ def flip_column(rng, column, log_odds, hurdle, replica, rung, factor):
         state[column] = 1
         log_odds += added - below
     expected = log_own_mass(column, is_in, rung, factor)
-    if hurdle <= -sign * (log_odds + expected):
+    if not hurdle > -sign * (log_odds + expected):
         x[:] = kept
         return False, factor
     if not is_in and has_group:
@@ -133,13 +133,13 @@ def flip_column(rng, column, log_odds, hurdle, replica, rung, factor):
         take_last_out(state, marginal, factor)
         write_own_blocks(column, x, marginal, factor)
     else:
-        factor = take_in(column, state, marginal, variances_of(x, marginal), factor)
+        factor = take_in(column, state, marginal, variances_of(replica, marginal), factor)
         release_own_noise(rng, column, x, rung)
     replica.log_mass[0] = log_mass
     return True, factor
 
 
-@part()
+@spread()
 def swap_column(rng, log_odds, replica, rung, factor):
     """Offer a chosen column's place to all that could have it, and draw who gets it.
 
@@ -182,13 +182,13 @@ def swap_column(rng, log_odds, replica, rung, factor):
         x[:] = kept
         return factor
     take_last_out(state, marginal, factor)
-    factor = take_in(entering, state, marginal, variances_of(x, marginal), factor)
+    factor = take_in(entering, state, marginal, variances_of(replica, marginal), factor)
     release_own_noise(rng, entering, x, rung)
     replica.log_mass[0] = log_mass
     return factor
 
 
-@part()
+@spread()
 def scan_flips(rng, backwards, log_odds, replica, rung, factor):
     """Offer every column in turn to go in or out; return the factor."""
     marginal, state, is_known = rung.marginal, replica.state, False
@@ -204,7 +204,7 @@ def scan_flips(rng, backwards, log_odds, replica, rung, factor):
                 write_log_odds(False, replica.log_variances, rung, factor, log_odds)
                 is_known = True
             found = log_odds[column]
-            if hurdle <= -found:
+            if not hurdle > -found:
                 # The bounds can only take from it.
                 continue
         changed, factor = flip_column(rng, column, found, hurdle, replica, rung, factor)
@@ -212,19 +212,20 @@ def scan_flips(rng, backwards, log_odds, replica, rung, factor):
     return factor
 
 
-@part()
+@spread()
 def move_set(rng, backwards, swaps, replica, rung):
     """Move a set, and the noise variances of columns that have their own.
 
-    Flips, one for each column, come first and swaps last, or the other way round.
+    Flips, one for each column, come first and at most `swaps` swaps last, or the other way round.
     """
     marginal = rung.marginal
-    factor = make_factor(replica.state, variances_of(replica.log_variances, marginal), marginal)
+    factor = make_factor(replica.state, variances_of(replica, marginal), marginal)
     replica.log_mass[0] = mass_of(rng, replica, rung)
     log_odds = np.empty(replica.state.size)
     for phase in range(2):
         if (phase == 0) == backwards:
-            for _ in range(swaps):
+            # What the number of swaps depends on must not change while they are made.
+            for _ in range(min(swaps, factor.size[0])):
                 if marginal.own_groups.shape[1] > 0 and rng.random() < 0.5:
                     factor = trade_column(rng, log_odds, replica, rung, factor)
                 else:

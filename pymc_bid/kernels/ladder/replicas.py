@@ -46,8 +46,7 @@ class Replicas(NamedTuple):
     visits: NDArray[np.int64]
     """How often they were offered one, (T,)."""
     memory: NDArray[np.float64]
-    """Log evidence of every set, and how much of it is that of the bounds, nan if not known,
-    (2, 2^N); empty where there are too many."""
+    """Log evidence of every set, nan if not known, (2^N,); empty where there are too many."""
 
 
 class Turn(NamedTuple):
@@ -60,9 +59,9 @@ class Turn(NamedTuple):
     last: int
     """And before that; with the last of all the round ends, and neighbours exchange."""
     is_new: bool
-    """Whether the marginal model is another one than last time."""
+    """Whether what is known of replicas is that of another model, or of other replicas."""
     swaps: int
-    """How many columns of each replica are exchanged."""
+    """How many columns of each replica are exchanged, at most."""
 
 
 class Reference(NamedTuple):
@@ -138,7 +137,8 @@ def draw_movable(rng, state, value, marginal):
 @part()
 def decide(rng, first, log_ratio, replicas):
     """Decide on an exchange of the sets of replicas i and i + 1, and carry it out."""
-    replicas.rejections[first] += -math.expm1(min(log_ratio, 0.0))
+    rejection = -math.expm1(min(log_ratio, 0.0))
+    replicas.rejections[first] += 1.0 if math.isnan(rejection) else rejection
     replicas.visits[first] += 1
     if not rng.standard_exponential() > -log_ratio:
         return False

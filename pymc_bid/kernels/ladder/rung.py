@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pymc_bid.kernels.compilation import inlined, part
+from pymc_bid.kernels.compilation import inlined, part, spread
 from pymc_bid.kernels.exact.exchange import log_box_mass
 from pymc_bid.kernels.ladder.replicas import Reference
 from pymc_bid.kernels.marginal.evidence import density_of, density_of_target
@@ -138,35 +138,49 @@ def log_noise_weights(rng, densities, x, proposed, rung):
     return found, present
 
 
-@part()
+@spread()
 def release_own_noise(rng, column, x, rung):
     """Draw the noise variances of a column's own groups, which have no target any more."""
     for group in rung.marginal.own_groups[column]:
         x[group] = draw_log_gamma(rng, *unused_parameters(group, rung))
 
 
-@part()
+@spread()
 def mass_of(rng, replica, rung):
     """Return the log of the mass within the bounds, 0 where nobody asks."""
     if rung.bound_power == 0.0:
         return 0.0
-    return log_box_mass(rng, replica.state, replica.log_variances, rung.box)
-
-
-@inlined()
-def variances_of(x, marginal):
-    """Return the noise variances of the groups, those that are held where they are."""
-    return np.exp(x) if math.isnan(marginal.held[0]) else marginal.held
+    x = replica.log_variances
+    if not math.isnan(rung.marginal.held[0]):
+        x = np.log(rung.marginal.held)
+    return log_box_mass(rng, replica.state, x, rung.box)
 
 
 @part()
+def variances_of(replica, marginal):
+    """Return the noise variances of the groups that a factor is made at.
+
+    For groups that nobody uses, those of chosen columns, any will do: what is computed at it is
+    taken out again, and at an x far from the data nothing would be left of the rest.
+    """
+    if not math.isnan(marginal.held[0]):
+        return marginal.held
+    variances = np.exp(replica.log_variances)
+    for column in range(replica.state.size):
+        if replica.state[column] == 1:
+            for d in range(marginal.own_groups.shape[1]):
+                variances[marginal.own_groups[column, d]] = 1.0
+    return variances
+
+
+@spread()
 def is_rejected(rng, log_ratio, log_mass, replica, rung):
     """Whether a proposal with another mass within the bounds is rejected."""
     log_ratio += rung.bound_power * (log_mass - replica.log_mass[0])
     return not rng.standard_exponential() > -log_ratio
 
 
-@part()
+@spread()
 def write_own_blocks(column, x, marginal, factor):
     """Bring the factor up to date after the noise of a column's own groups has changed."""
     for group in marginal.own_groups[column]:

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from pymc_bid.kernels.compilation import part
+from pymc_bid.kernels.compilation import part, spread
 from pymc_bid.kernels.ladder.replicas import draw_movable, is_forced, tempered_odds
 from pymc_bid.kernels.ladder.rung import (
     is_rejected,
@@ -42,7 +42,7 @@ def likeness(column, state, marginal, weights):
     return total
 
 
-@part()
+@spread()
 def trade_column(rng, log_odds, replica, rung, factor):
     """Offer a chosen column's place to one like it, with the noise of both drawn anew.
 
@@ -91,7 +91,7 @@ def trade_column(rng, log_odds, replica, rung, factor):
         return factor
     take_last_out(state, marginal, factor)
     write_own_blocks(leaving, x, marginal, factor)
-    factor = take_in(entering, state, marginal, variances_of(x, marginal), factor)
+    factor = take_in(entering, state, marginal, variances_of(replica, marginal), factor)
     release_own_noise(rng, entering, x, rung)
     replica.log_mass[0] = log_mass
     return factor

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from pymc_bid.kernels.compilation import kernel, part
 from pymc_bid.kernels.identity import interpolated_targets
 from pymc_bid.kernels.marginal.eigen import spectrum_of_vector, symmetric_eigen
-from pymc_bid.kernels.marginal.noise import find_mode, log_noise_density, log_noise_integral
+from pymc_bid.kernels.marginal.noise import log_noise_density, log_noise_integral
 from pymc_bid.kernels.types import NoiseDensity
 
 SMALLEST_EIGENVALUE = 1e-15
@@ -205,14 +205,3 @@ def log_evidence(state, marginal):
             # The integral over the prior alone.
             total += math.lgamma(density.shape) - density.shape * math.log(density.scale)
     return total
-
-
-@part()
-def log_noise_modes(state, marginal):
-    """Return where the log noise variance of each group is most probable, (S,)."""
-    densities = noise_densities(state, marginal)
-    modes = np.log(marginal.held)
-    for group in range(modes.size):
-        if math.isnan(modes[group]):
-            modes[group] = find_mode(density_of(group, densities, marginal))[0]
-    return modes
