@@ -157,10 +157,10 @@ def test_states_are_visited_as_often_with_noise_for_each_column_everywhere(size,
 @pytest.mark.parametrize(
     ("name", "size", "bounds", "pool_given", "columns"),
     [
-        ("gbt", 2, BOUNDS[1], True, 5),
         ("gbt", None, BOUNDS[0], "identity", 5),
-        ("gbt", None, BOUNDS[0], False, 3),
-        ("gbtn", None, BOUNDS[1], "identity", 3),
+        pytest.param("gbt", 2, BOUNDS[1], True, 5, marks=pytest.mark.slow),
+        pytest.param("gbt", None, BOUNDS[0], False, 3, marks=pytest.mark.slow),
+        pytest.param("gbtn", None, BOUNDS[1], "identity", 3, marks=pytest.mark.slow),
     ],
 )
 def test_states_are_visited_as_often_at_given_noise(
@@ -170,6 +170,7 @@ def test_states_are_visited_as_often_at_given_noise(
     check("collapsed", name, size, bounds, pool_given, columns, *QUICK)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("size", "bounds"), [(None, BOUNDS[0]), (2, BOUNDS[1])])
 def test_states_are_visited_as_often_at_given_noise_of_each_column(size, bounds, monkeypatch):
     monkeypatch.setattr(marginal, "FEW_COLUMNS", 2)

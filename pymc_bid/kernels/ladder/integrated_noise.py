@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from pymc_bid.kernels.compilation import part
+from pymc_bid.kernels.compilation import part, spread
 from pymc_bid.kernels.ladder.replicas import (
     count_round_trips,
     decide,
@@ -20,7 +20,7 @@ from pymc_bid.kernels.marginal.evidence import log_evidence
 from pymc_bid.kernels.random_numbers import generator_at, random_kernel
 
 
-@part()
+@spread()
 def number_of(state):
     """Return the number that a set is in binary."""
     number = 0
@@ -63,7 +63,7 @@ def offer(rng, pair, present, power, state, memory, model):
     return present
 
 
-@part()
+@spread()
 def move_state(rng, power, swaps, state, memory, model):
     """Move a replica by flips and swaps."""
     marginal, reference = model
@@ -79,7 +79,7 @@ def move_state(rng, power, swaps, state, memory, model):
             present = offer(rng, (leaving, entering), present, power, state, memory, model)
 
 
-@part()
+@spread()
 def log_ratio_of(state, memory, model):
     """Return the log of the marginal model over the reference at a set."""
     marginal, reference = model
