@@ -17,13 +17,10 @@ kernel = partial(njit, **_options)
 part = partial(njit, **_options, no_cpython_wrapper=True)
 """Compile a function that only kernels call, without the code that Python needs to call it."""
 
-inlined = partial(njit, **_options, no_cpython_wrapper=True, forceinline=True)
-"""The same for small functions of large named tuples: a call counts references to every array in
-them, which takes about as long as a thousand products."""
-
 spread = partial(njit, **_options, no_cpython_wrapper=True, inline="always")
-"""The same for functions that one or two others call: compiled only as a part of these. A function
-of its own is optimised again with each one that calls it, by whatever way."""
+"""The same for functions compiled only as a part of those that call them. A function of its
+own is optimised again with each one that calls it, by whatever way; a large one is better off so
+all the same, since what it takes to compile grows faster than its size."""
 
 USUAL_TIME = 50
 """Seconds that it takes to compile what the quickstart needs. Empty cache, one run each, on two

@@ -8,7 +8,7 @@ without the identity, where all targets are interpolated.
 
 import numpy as np
 
-from pymc_bid.kernels.compilation import inlined, part
+from pymc_bid.kernels.compilation import part
 
 
 @part()
@@ -28,7 +28,7 @@ def set_interpolated(interpolated, own_targets, column, value):
         interpolated[target] = value
 
 
-@inlined()
+@part()
 def is_own_target(target, column, own_targets):
     """Whether a target is the column."""
     for d in range(own_targets.shape[1]):

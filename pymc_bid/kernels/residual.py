@@ -3,6 +3,7 @@
 import numpy as np
 
 from pymc_bid.kernels.compilation import kernel, part
+from pymc_bid.kernels.held import copy_into
 
 TILE = 4
 CANCELLED = 1e-6
@@ -63,9 +64,11 @@ def subtract_fit(values, left, active, weights):
         subtract_tile(values[row : row + TILE], packed_left, row, packed_right, columns)
     if whole < rows:
         last = np.zeros((TILE, columns))
-        last[: rows - whole] = values[whole:]
+        for row in range(whole, rows):
+            copy_into(values[row], last[row - whole])
         subtract_tile(last, packed_left, whole, packed_right, columns)
-        values[whole:] = last[: rows - whole]
+        for row in range(whole, rows):
+            copy_into(last[row - whole], values[row])
 
 
 @kernel()

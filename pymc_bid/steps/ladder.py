@@ -4,7 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import erfinv
 
-from pymc_bid.kernels.ladder.given_noise import advance_given_noise, log_mass_at, move_beside
+from pymc_bid.kernels.exact.exchange import weigh_weights
+from pymc_bid.kernels.ladder.given_noise import advance_given_noise, move_beside
 from pymc_bid.kernels.ladder.integrated_noise import advance_integrated, swap_beside
 from pymc_bid.kernels.ladder.replicas import Reference, Replicas, Turn
 from pymc_bid.kernels.types import Box, Marginal
@@ -191,7 +192,10 @@ class Ladder:
             if np.isnan(marginal.held[0])
             else np.log(marginal.held)
         )
-        return log_mass_at(rng, state, x, box)
+        variance, weights = np.exp(x[box.group] + box.log_unit), np.empty((0, 0))
+        return weigh_weights(
+            rng, False, state, weights, variance, box.products, box.prior, box.own_targets
+        )[2]
 
     def learn_bias(self, state: NDArray[np.int64], log_ratio: float, accepted: bool) -> None:
         """While tuning: note what an offer, before it is carried out, says of the bias."""

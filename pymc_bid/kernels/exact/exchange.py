@@ -17,7 +17,7 @@ import math
 
 import numpy as np
 
-from pymc_bid.kernels.compilation import part
+from pymc_bid.kernels.compilation import part, spread
 from pymc_bid.kernels.exact.ghk import (
     find_order,
     find_sites,
@@ -32,14 +32,13 @@ from pymc_bid.kernels.exact.unbounded import (
     write_spectrum,
     write_target,
 )
+from pymc_bid.kernels.held import held
 from pymc_bid.kernels.identity import interpolated_targets
 from pymc_bid.kernels.random_numbers import generator_at, random_kernel
 from pymc_bid.kernels.truncated_normal import draw_truncated_normal, log_interval_mass
 
-DRAW, TAKE, MASS = 0, 1, 2
 
-
-@part()
+@spread()
 def log_prior_constant(prior, row, target):
     """Return the log density of a weight's prior at its mean, but for 2π, and that of 0."""
     mean, precision = prior.mean[row, target], prior.precision[row, target]
@@ -50,9 +49,10 @@ def log_prior_constant(prior, row, target):
 
 
 @part()
-def visit_targets(rng, task, state, weights, noise_variance, products, prior, own_targets):
-    """Go through the interpolated targets: draw their weights, take them, or look at their mass.
+def visit_targets(rng, drawing, state, weights, noise_variance, products, prior, own_targets):
+    """Go through the interpolated targets: draw their weights, or take them.
 
+    Without weights, an empty array, only the evidence and the mass are found.
     Returns the sums of log [N(y) / q(y)], of log E and of the log of the mass within the bounds as
     expectation propagation has it.
     """
@@ -108,15 +108,15 @@ def visit_targets(rng, task, state, weights, noise_variance, products, prior, ow
             found, sites = find_sites(work)
             mass = found if sites > 0 else mass
         log_mass += mass
-        if task == MASS:
+        if weights.size == 0:
             continue
         if near > 0 or not ordered:
             write_factor(work)
             ordered = near == 0
         for k in range(number):
             values[k] = weights[members[k], target]
-        log_ratio += log_normal_ratio(rng, task == DRAW, work, near, sites, values)
-        if task == DRAW:
+        log_ratio += log_normal_ratio(rng, drawing, work, near, sites, values)
+        if drawing:
             for k in range(number):
                 weights[members[k], target] = values[k]
     return log_ratio, log_evidence, log_mass
@@ -138,19 +138,20 @@ def weigh_weights(stream, drawing, state, weights, noise_variance, products, pri
         Whether to draw weights from q, or to take those that are there.
     state : int array (N,)
     weights : array (N, L)
-        Rows of chosen columns, in interpolated targets, are written if drawing.
+        Rows of chosen columns, in interpolated targets, are written if drawing. Empty if only the
+        evidence and the mass are asked for.
     noise_variance : array (L,)
     products : Products
     prior : WeightPrior
     own_targets : int array (N, D)
         The targets that each column is, in a model with the identity.
     """
-    task = DRAW if drawing else TAKE
     rng = generator_at(stream)
-    return visit_targets(rng, task, state, weights, noise_variance, products, prior, own_targets)
+    products, prior = held(products), held(prior)
+    return visit_targets(rng, drawing, state, weights, noise_variance, products, prior, own_targets)
 
 
-@part()
+@spread()
 def log_box_mass(rng, state, log_variances, box):
     """Return the log of the mass that the bounds leave of the weights, about.
 
@@ -159,10 +160,11 @@ def log_box_mass(rng, state, log_variances, box):
     noise_variance = np.empty(box.group.size)
     for target in range(noise_variance.size):
         noise_variance[target] = math.exp(log_variances[box.group[target]] + box.log_unit)
-    nobody = np.empty((0, 0))
-    return visit_targets(
-        *(rng, MASS, state, nobody, noise_variance, box.products, box.prior, box.own_targets)
-    )[2]
+    weights = np.empty((0, 0))
+    drawing = weights.size > 0
+    products, prior, own = box.products, box.prior, box.own_targets
+    found = visit_targets(rng, drawing, state, weights, noise_variance, products, prior, own)
+    return found[2]
 
 
 @random_kernel

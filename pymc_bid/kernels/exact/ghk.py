@@ -30,7 +30,7 @@ import math
 
 import numpy as np
 
-from pymc_bid.kernels.compilation import part
+from pymc_bid.kernels.compilation import part, spread
 from pymc_bid.kernels.marginal.propagation import is_near_bound, propagate_target
 from pymc_bid.kernels.truncated_normal import draw_truncated_normal, log_interval_mass
 
@@ -117,7 +117,7 @@ def sited_variance(work, index):
     return max(work.normal_covariance[index, index], least)
 
 
-@part()
+@spread()
 def look_ahead(work, index):
     """Return mean and variance of a weight with the factors of those still to come, not its own."""
     weight = work.sited[index]
@@ -130,7 +130,7 @@ def look_ahead(work, index):
     return (work.normal_center[index] - linear * variance) / without, variance / without
 
 
-@part()
+@spread()
 def condition_on(work, index, size, value):
     """Take a weight that has a factor as given."""
     center, covariance = work.normal_center, work.normal_covariance
@@ -145,7 +145,7 @@ def condition_on(work, index, size, value):
             covariance[first, second] -= factor * work.row[second]
 
 
-@part()
+@spread()
 def start_drawing(work):
     """Write mean and variance of every weight before any is drawn."""
     for k in range(work.members.size):
@@ -155,7 +155,7 @@ def start_drawing(work):
             work.remaining[k] += work.factor[k, earlier] * work.factor[k, earlier]
 
 
-@part()
+@spread()
 def cut_interval(work, k):
     """Return the bounds of the weight drawn next, cut to what those that it settles allow."""
     lower, upper = work.lower[work.order[k]], work.upper[work.order[k]]
@@ -176,7 +176,7 @@ def cut_interval(work, k):
     return (cut_lower, cut_upper) if cut_lower < cut_upper else (lower, upper)
 
 
-@part()
+@spread()
 def take_as_drawn(work, k, value):
     """Take the weight drawn last into the means and variances of the others."""
     work.standard[k] = (value - work.expected[k]) / work.factor[k, k]

@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from pymc_bid.kernels.compilation import kernel
+from pymc_bid.kernels.held import held
 from pymc_bid.kernels.marginal.evidence import density_of, noise_densities
 from pymc_bid.kernels.marginal.noise import (
     MOST_POINTS,
@@ -20,6 +21,7 @@ from pymc_bid.kernels.random_numbers import generator_at, random_kernel
 @kernel()
 def log_marginal_at(state, log_variances, marginal):
     """Return log p(A, x | r) of a marginal model, x = log σ² of each group, (S,)."""
+    marginal = held(marginal)
     densities = noise_densities(state, marginal)
     total = densities.rest
     for group in range(log_variances.size):
@@ -44,7 +46,7 @@ def propose_noise(stream, drawing, state, log_variances, marginal):
         Changed in place if drawing.
     marginal : Marginal
     """
-    rng = generator_at(stream)
+    rng, marginal = generator_at(stream), held(marginal)
     densities = noise_densities(state, marginal)
     grid = np.empty(MOST_POINTS)
     log_proposal, log_posterior = 0.0, 0.0

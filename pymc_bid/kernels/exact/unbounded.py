@@ -14,7 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pymc_bid.kernels.compilation import part
+from pymc_bid.kernels.compilation import part, spread
+from pymc_bid.kernels.held import held
 from pymc_bid.kernels.marginal.eigen import symmetric_eigen
 
 LARGEST_CONDITION = 1e8
@@ -70,29 +71,31 @@ def make_workspace(members):
     """Return a workspace for a set of columns."""
     number = members.size
     square, line = (number, number), number
-    return Workspace(
-        members=members,
-        eigenvalues=np.empty(line),
-        eigenvectors=np.empty(square),
-        covariance=np.empty(square),
-        center=np.empty(line),
-        order=np.empty(line, np.int64),
-        log_masses=np.empty(line),
-        factor=np.empty(square),
-        standard=np.empty(line),
-        lower=np.empty(line),
-        upper=np.empty(line),
-        site_precision=np.empty(line),
-        site_linear=np.empty(line),
-        has_site=np.empty(line, np.bool_),
-        sited=np.empty(line, np.int64),
-        place=np.empty(line, np.int64),
-        normal_center=np.empty(line),
-        normal_covariance=np.empty(square),
-        expected=np.empty(line),
-        remaining=np.empty(line),
-        row=np.empty(line),
-        fitted=np.empty(line),
+    return held(
+        Workspace(
+            members=members,
+            eigenvalues=np.empty(line),
+            eigenvectors=np.empty(square),
+            covariance=np.empty(square),
+            center=np.empty(line),
+            order=np.empty(line, np.int64),
+            log_masses=np.empty(line),
+            factor=np.empty(square),
+            standard=np.empty(line),
+            lower=np.empty(line),
+            upper=np.empty(line),
+            site_precision=np.empty(line),
+            site_linear=np.empty(line),
+            has_site=np.empty(line, np.bool_),
+            sited=np.empty(line, np.int64),
+            place=np.empty(line, np.int64),
+            normal_center=np.empty(line),
+            normal_covariance=np.empty(square),
+            expected=np.empty(line),
+            remaining=np.empty(line),
+            row=np.empty(line),
+            fitted=np.empty(line),
+        )
     )
 
 
@@ -118,7 +121,7 @@ def write_spectrum(work, gram, precision, target):
             work.eigenvectors[first, k] = vectors[k, first] / root
 
 
-@part()
+@spread()
 def write_covariance(work, variance):
     """Write Σ at a noise variance."""
     number = work.members.size
@@ -160,7 +163,7 @@ def write_target(work, cross, variance, prior, target):
     return total
 
 
-@part()
+@spread()
 def is_well_conditioned(work, gram, variance, precision, target):
     """Whether Σ⁻¹ can be inverted as it is: no eigenvalue is less than 1, none above its trace."""
     total = 0.0

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from pymc_bid.kernels.compilation import part
+from pymc_bid.kernels.compilation import part, spread
 from pymc_bid.kernels.prior.weights import draw_row_from_prior, read_prior
 from pymc_bid.kernels.random_numbers import generator_at, random_kernel
 from pymc_bid.kernels.residual import TILE, pad, subtract_tile
@@ -14,7 +14,7 @@ BLOCK = 256
 """Columns of Y that are drawn side by side."""
 
 
-@part()
+@spread()
 def fill_with_normals(rng, values, width):
     """Draw the first `width` numbers of each row from the standard normal distribution."""
     for row in range(values.shape[0]):
@@ -53,7 +53,7 @@ def draw_weights(rng, normal, linear, total, lower, upper, drawn, width):
                 )
 
 
-@part()
+@spread()
 def add_data(projection, fitted, noise_precision, square, linear, total):
     """Turn mean and precision of the prior into those of the conditional, times its precision.
 
@@ -69,7 +69,7 @@ def add_data(projection, fitted, noise_precision, square, linear, total):
         total[column] += square * information
 
 
-@part()
+@spread()
 def take_over(drawn, fitted, width):
     """Let `fitted` be what was drawn, and `drawn` be the change."""
     for column in range(width):
@@ -147,10 +147,8 @@ def sweep_weights(stream, active, weights, products, noise_precision, prior, row
                 subtract_tile(projections, gram, i, fitted, width)
             read_prior(prior, active[i], first, width, linear, total, low, high)
             diagonal = gram[i, i]
-            add_data(
-                *(projections[inner], fitted[i], noise_precision[first : first + width], diagonal),
-                *(linear, total),
-            )
+            noise = noise_precision[first : first + width]
+            add_data(projections[inner], fitted[i], noise, diagonal, linear, total)
             draw_weights(rng, normal[i], linear, total, low, high, drawn, width)
             take_over(drawn, fitted[i], width)
             for other in range(inner + 1, TILE):

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from pymc_bid.kernels.compilation import spread
-from pymc_bid.kernels.exact.exchange import log_box_mass
+from pymc_bid.kernels.held import copy_into, held
 from pymc_bid.kernels.ladder.moves import move_set
 from pymc_bid.kernels.ladder.replicas import (
     count_round_trips,
@@ -21,17 +21,19 @@ from pymc_bid.kernels.ladder.rung import (
     log_noise_weights,
     mass_of,
 )
-from pymc_bid.kernels.marginal.evidence import log_evidence, noise_densities
+from pymc_bid.kernels.marginal.evidence import log_evidence_of_set, noise_densities
 from pymc_bid.kernels.random_numbers import generator_at, random_kernel
 
 
 @spread()
 def replica_at(index, replicas):
     """Return one of the replicas."""
-    return Replica(
-        replicas.states[index],
-        replicas.log_variances[index],
-        replicas.log_masses[index : index + 1],
+    return held(
+        Replica(
+            replicas.states[index],
+            replicas.log_variances[index],
+            replicas.log_masses[index : index + 1],
+        )
     )
 
 
@@ -39,12 +41,12 @@ def replica_at(index, replicas):
 def redraw_noise(rng, replica, rung):
     """Draw the noise variances of a replica by a proposal that does not look at present ones."""
     x = replica.log_variances
-    proposed = Replica(replica.state, np.empty(x.size), replica.log_mass)
+    proposed = held(Replica(replica.state, np.empty(x.size), replica.log_mass))
     densities = noise_densities(replica.state, rung.marginal)
     found, present = log_noise_weights(rng, densities, x, proposed.log_variances, rung)
     log_mass = mass_of(rng, proposed, rung)
     if not is_rejected(rng, found - present, log_mass, replica, rung):
-        x[:] = proposed.log_variances
+        copy_into(proposed.log_variances, x)
         replica.log_mass[0] = log_mass
 
 
@@ -72,8 +74,8 @@ def log_exchange_ratio(rng, state, x, proposed, own, other):
     marginal, difference = own.marginal, other.power - own.power
     log_prior, log_reference = log_priors(state, marginal, own.reference)
     if not math.isnan(marginal.held[0]):
-        proposed[:] = x
-        return difference * (log_prior - log_reference + log_evidence(state, marginal))
+        copy_into(x, proposed)
+        return difference * (log_prior - log_reference + log_evidence_of_set(state, marginal))
     densities = noise_densities(state, marginal)
     found = log_noise_weights(rng, densities, x, proposed, other)[0]
     found -= log_noise_weights(rng, densities, x, np.empty(x.size), own)[1]
@@ -97,12 +99,13 @@ def exchange_pair(rng, first, cold, hot, replicas):
     if cold.bound_power > 0.0:
         # Bounds enter where all powers are 1, and noise variances stay as they are.
         known = hot.bound_power > 0.0
-        proposed = Replica(states[second], at_cold, masses[second : second + 1])
+        proposed = held(Replica(states[second], at_cold, masses[second : second + 1]))
         found = masses[second] if known else mass_of(rng, proposed, cold)
         kept = masses[first]
         log_ratio += (cold.bound_power - hot.bound_power) * (found - kept)
     if decide(rng, first, log_ratio, replicas):
-        x[first], x[second] = at_cold, at_hot
+        copy_into(at_cold, x[first])
+        copy_into(at_hot, x[second])
         masses[first], masses[second] = found, kept
 
 
@@ -122,17 +125,21 @@ def advance_given_noise(stream, turn, replicas, marginal, reference, box):
     box : Box
     """
     rng = generator_at(stream)
+    marginal, reference, box = held(marginal), held(reference), held(box)
+    replicas = held(replicas)
     number, gammas = replicas.powers.size, replicas.bound_powers
     for index in range(number):
-        rung = Rung(replicas.powers[index], gammas[index], marginal, reference, box)
+        rung = held(Rung(replicas.powers[index], gammas[index], marginal, reference, box))
         if turn.first <= index < turn.last:
             move_replica(rng, turn.swaps, replica_at(index, replicas), rung)
         elif turn.is_new:
             replicas.log_masses[index] = mass_of(rng, replica_at(index, replicas), rung)
     if turn.last == number:
         for first in range(turn.round % 2, number - 1, 2):
-            cold = Rung(replicas.powers[first], gammas[first], marginal, reference, box)
-            hot = Rung(replicas.powers[first + 1], gammas[first + 1], marginal, reference, box)
+            cold = held(Rung(replicas.powers[first], gammas[first], marginal, reference, box))
+            hot = held(
+                Rung(replicas.powers[first + 1], gammas[first + 1], marginal, reference, box)
+            )
             exchange_pair(rng, first, cold, hot, replicas)
     return count_round_trips(replicas)
 
@@ -159,11 +166,7 @@ def move_beside(stream, backwards, bound_power, state, log_variances, marginal, 
         As in `advance_given_noise`.
     """
     rng = generator_at(stream)
-    replica = Replica(state, log_variances, np.zeros(1))
-    move_set(rng, backwards, 1, replica, Rung(1.0, bound_power, marginal, reference, box))
-
-
-@random_kernel
-def log_mass_at(stream, state, log_variances, box):
-    """Return the log of the mass within the bounds, see `log_box_mass`."""
-    return log_box_mass(generator_at(stream), state, log_variances, box)
+    marginal, reference, box = held(marginal), held(reference), held(box)
+    replica = held(Replica(state, log_variances, np.zeros(1)))
+    rung = held(Rung(1.0, bound_power, marginal, reference, box))
+    move_set(rng, backwards, 1, replica, rung)

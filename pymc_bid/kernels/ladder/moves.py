@@ -16,7 +16,8 @@ import math
 
 import numpy as np
 
-from pymc_bid.kernels.compilation import part, spread
+from pymc_bid.kernels.compilation import spread
+from pymc_bid.kernels.held import copy_into
 from pymc_bid.kernels.identity import is_own_target
 from pymc_bid.kernels.ladder.replicas import draw_movable, is_forced, tempered_odds
 from pymc_bid.kernels.ladder.rung import (
@@ -52,7 +53,7 @@ def write_log_odds(dropping, x, rung, factor, log_odds):
     """
     power, marginal = rung.power, rung.marginal
     score_columns(dropping, marginal, factor, log_odds)
-    dropped = factor.members[factor.size[0] - 1] if dropping else -1
+    dropped = factor.members[factor.size - 1] if dropping else -1
     for column in range(log_odds.size):
         log_odds[column] *= power
         log_odds[column] += tempered_odds(column, power, marginal, rung.reference)
@@ -63,7 +64,8 @@ def write_log_odds(dropping, x, rung, factor, log_odds):
                 log_odds[column] += power * log_evidence_of(target, dropping, marginal, factor)
             else:
                 log_odds[column] += log_peak(group, target, rung)
-                log_odds[column] -= log_gamma_density(x[group], *unused_parameters(group, rung))
+                shape, scale = unused_parameters(group, rung)
+                log_odds[column] -= log_gamma_density(x[group], shape, scale)
 
 
 @spread()
@@ -81,7 +83,7 @@ def log_odds_of_member(column, rung, factor):
     return log_odds
 
 
-@part()
+@spread()
 def log_own_mass(column, dropping, rung, factor):
     """Return the log of the mass within their bounds of the weights of one column, to a power."""
     total = 0.0
@@ -118,25 +120,25 @@ def flip_column(rng, column, log_odds, hurdle, replica, rung, factor):
         log_odds += added - below
     expected = log_own_mass(column, is_in, rung, factor)
     if not hurdle > -sign * (log_odds + expected):
-        x[:] = kept
-        return False, factor
+        copy_into(kept, x)
+        return False
     if not is_in and has_group:
         below = log_own_noise(rng, False, column, replica, rung)[1]
     state[column] = 1 - state[column]
     log_mass = mass_of(rng, replica, rung)
     state[column] = 1 - state[column]
     if is_rejected(rng, sign * (below - expected), log_mass, replica, rung):
-        x[:] = kept
-        return False, factor
+        copy_into(kept, x)
+        return False
     if is_in:
         make_last(column, marginal, factor)
         take_last_out(state, marginal, factor)
         write_own_blocks(column, x, marginal, factor)
     else:
-        factor = take_in(column, state, marginal, variances_of(replica, marginal), factor)
+        take_in(column, state, marginal, variances_of(replica, marginal), factor)
         release_own_noise(rng, column, x, rung)
     replica.log_mass[0] = log_mass
-    return True, factor
+    return True
 
 
 @spread()
@@ -148,8 +150,8 @@ def swap_column(rng, log_odds, replica, rung, factor):
     """
     marginal, state, x = rung.marginal, replica.state, replica.log_variances
     leaving = draw_movable(rng, state, 1, marginal)
-    if leaving < 0 or factor.size[0] == state.size:
-        return factor
+    if leaving < 0 or factor.size == state.size:
+        return
     has_group = marginal.own_groups.shape[1] > 0
     make_last(leaving, marginal, factor)
     kept, added, below = x, 0.0, 0.0
@@ -169,8 +171,8 @@ def swap_column(rng, log_odds, replica, rung, factor):
             if found > best:
                 entering, best = column, found
     if entering == leaving:
-        x[:] = kept
-        return factor
+        copy_into(kept, x)
+        return
     state[leaving] = 0
     log_ratio = -below
     if has_group:
@@ -179,13 +181,12 @@ def swap_column(rng, log_odds, replica, rung, factor):
     log_mass = mass_of(rng, replica, rung)
     state[leaving], state[entering] = 1, 0
     if is_rejected(rng, log_ratio, log_mass, replica, rung):
-        x[:] = kept
-        return factor
+        copy_into(kept, x)
+        return
     take_last_out(state, marginal, factor)
-    factor = take_in(entering, state, marginal, variances_of(replica, marginal), factor)
+    take_in(entering, state, marginal, variances_of(replica, marginal), factor)
     release_own_noise(rng, entering, x, rung)
     replica.log_mass[0] = log_mass
-    return factor
 
 
 @spread()
@@ -207,9 +208,8 @@ def scan_flips(rng, backwards, log_odds, replica, rung, factor):
             if not hurdle > -found:
                 # The bounds can only take from it.
                 continue
-        changed, factor = flip_column(rng, column, found, hurdle, replica, rung, factor)
+        changed = flip_column(rng, column, found, hurdle, replica, rung, factor)
         is_known = is_known and not changed
-    return factor
 
 
 @spread()
@@ -225,10 +225,10 @@ def move_set(rng, backwards, swaps, replica, rung):
     for phase in range(2):
         if (phase == 0) == backwards:
             # What the number of swaps depends on must not change while they are made.
-            for _ in range(min(swaps, factor.size[0])):
+            for _ in range(min(swaps, factor.size)):
                 if marginal.own_groups.shape[1] > 0 and rng.random() < 0.5:
-                    factor = trade_column(rng, log_odds, replica, rung, factor)
+                    trade_column(rng, log_odds, replica, rung, factor)
                 else:
-                    factor = swap_column(rng, log_odds, replica, rung, factor)
+                    swap_column(rng, log_odds, replica, rung, factor)
         elif not rung.reference.fixed_size:
-            factor = scan_flips(rng, backwards, log_odds, replica, rung, factor)
+            scan_flips(rng, backwards, log_odds, replica, rung, factor)

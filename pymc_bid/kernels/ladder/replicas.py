@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pymc_bid.kernels.compilation import inlined, part
+from pymc_bid.kernels.compilation import part
 
 
 class Replicas(NamedTuple):
@@ -76,13 +76,13 @@ class Reference(NamedTuple):
     """Whether sets have a given number of columns."""
 
 
-@inlined()
+@part()
 def is_forced(column, marginal):
     """Whether the prior forces a column in or out."""
     return math.isinf(marginal.log_odds[column])
 
 
-@inlined()
+@part()
 def tempered_odds(column, power, marginal, reference):
     """Return the log odds of a column, the data left out, at a power."""
     return (1.0 - power) * reference.log_odds + power * marginal.log_odds[column]

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pymc_bid.kernels.compilation import inlined, part, spread
+from pymc_bid.kernels.compilation import part, spread
 from pymc_bid.kernels.exact.exchange import log_box_mass
 from pymc_bid.kernels.ladder.replicas import Reference
 from pymc_bid.kernels.marginal.evidence import density_of, density_of_target
@@ -56,7 +56,7 @@ def tempered(density, power, reference):
     )
 
 
-@part()
+@spread()
 def log_gamma_density(x, shape, scale):
     """Return the log density of the logarithm of an inverse gamma variable."""
     return shape * (math.log(scale) - x) - scale * math.exp(-x) - math.lgamma(shape)
@@ -68,7 +68,7 @@ def draw_log_gamma(rng, shape, scale):
     return math.log(scale) - math.log(max(rng.standard_gamma(shape), 1e-300))
 
 
-@inlined()
+@part()
 def unused_parameters(group, rung):
     """Return shape and scale of the noise of a group without targets, at a power."""
     power, marginal, reference = rung.power, rung.marginal, rung.reference
@@ -76,7 +76,7 @@ def unused_parameters(group, rung):
     return shape, power * marginal.scale[group] + (1.0 - power) * reference.scale
 
 
-@inlined()
+@part()
 def log_peak(group, target, rung):
     """Return about how high the log density of x of a group of one target is at its mode."""
     shape, _ = unused_parameters(group, rung)

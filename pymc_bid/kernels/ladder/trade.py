@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from pymc_bid.kernels.compilation import part, spread
+from pymc_bid.kernels.held import copy_into
 from pymc_bid.kernels.ladder.replicas import draw_movable, is_forced, tempered_odds
 from pymc_bid.kernels.ladder.rung import (
     is_rejected,
@@ -53,16 +54,16 @@ def trade_column(rng, log_odds, replica, rung, factor):
     weights = np.empty(state.size)
     leaving = draw_movable(rng, state, 1, marginal)
     if leaving < 0:
-        return factor
+        return
     total = likeness(leaving, state, marginal, weights)
     if not total > 0.0:
-        return factor
+        return
     entering, remaining = 0, rng.random() * total - weights[0]
     while remaining >= 0.0 and entering < state.size - 1:
         entering += 1
         remaining -= weights[entering]
     if weights[entering] == 0.0:
-        return factor
+        return
     make_last(leaving, marginal, factor)
     score_columns(True, marginal, factor, log_odds)
     log_ratio = log_odds[entering] - log_odds[leaving]
@@ -87,11 +88,10 @@ def trade_column(rng, log_odds, replica, rung, factor):
     log_mass = mass_of(rng, replica, rung)
     state[leaving], state[entering] = 1, 0
     if is_rejected(rng, log_ratio, log_mass, replica, rung):
-        x[:] = kept
-        return factor
+        copy_into(kept, x)
+        return
     take_last_out(state, marginal, factor)
     write_own_blocks(leaving, x, marginal, factor)
-    factor = take_in(entering, state, marginal, variances_of(replica, marginal), factor)
+    take_in(entering, state, marginal, variances_of(replica, marginal), factor)
     release_own_noise(rng, entering, x, rung)
     replica.log_mass[0] = log_mass
-    return factor

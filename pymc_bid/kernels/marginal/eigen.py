@@ -27,8 +27,8 @@ def symmetric_eigen(matrix):
     _accumulate(vectors, diagonal)
     rows = vectors.T.copy()
     _diagonalise(rows, diagonal, beside)
-    order = np.argsort(diagonal)
-    return diagonal[order], rows[order]
+    _sort(diagonal, rows)
+    return diagonal, rows
 
 
 @part()
@@ -51,8 +51,21 @@ def spectrum_of_vector(matrix, vector):
     components = np.zeros((number, 1))
     components[number - 1, 0] = length
     _diagonalise(components, diagonal, beside)
-    order = np.argsort(diagonal)
-    return diagonal[order], components[order, 0]
+    _sort(diagonal, components)
+    return diagonal, components[:, 0].copy()
+
+
+@part()
+def _sort(values, rows):
+    """Sort values, and rows along with them, in place."""
+    for i in range(values.size):
+        least = i
+        for j in range(i + 1, values.size):
+            if values[j] < values[least]:
+                least = j
+        values[i], values[least] = values[least], values[i]
+        for k in range(rows.shape[1]):
+            rows[i, k], rows[least, k] = rows[least, k], rows[i, k]
 
 
 @part(fastmath={"reassoc", "contract"})

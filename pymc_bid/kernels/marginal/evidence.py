@@ -19,7 +19,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pymc_bid.kernels.compilation import kernel, part
+from pymc_bid.kernels.compilation import kernel, part, spread
+from pymc_bid.kernels.held import held
 from pymc_bid.kernels.identity import interpolated_targets
 from pymc_bid.kernels.marginal.eigen import spectrum_of_vector, symmetric_eigen
 from pymc_bid.kernels.marginal.noise import log_noise_density, log_noise_integral
@@ -68,7 +69,7 @@ def write_gram(members, pattern, marginal, gram):
             gram[first, second] = marginal.grams[pattern, members[first], members[second]]
 
 
-@part()
+@spread()
 def is_alone(q, marginal):
     """Whether a block is one target whose pattern nobody shares."""
     patterns = marginal.block_pattern
@@ -143,7 +144,7 @@ def noise_densities(state, marginal):
     targets = np.zeros(blocks)
     eigenvalues, explained = np.zeros((blocks, number)), np.zeros((blocks, number))
     gram, vectors = np.empty((number, number)), np.empty((number, number))
-    residual, projections, values = np.empty((3, number))
+    residual, projections, values = np.empty(number), np.empty(number), np.empty(number)
     rest, present = 0.0, -1
     for row in members:
         rest += marginal.own_log_densities[row]
@@ -177,7 +178,7 @@ def noise_densities(state, marginal):
     return NoiseDensities(shape, scale, targets, eigenvalues, explained, rest)
 
 
-@part()
+@spread()
 def density_of(group, densities, marginal):
     """Return the density of the noise variance of one group."""
     first, last = marginal.group_start[group], marginal.group_start[group + 1]
@@ -190,8 +191,8 @@ def density_of(group, densities, marginal):
     )
 
 
-@kernel()
-def log_evidence(state, marginal):
+@spread()
+def log_evidence_of_set(state, marginal):
     """Return log p(A | J), every noise variance integrated out that is not held."""
     densities = noise_densities(state, marginal)
     total = densities.rest
@@ -205,3 +206,9 @@ def log_evidence(state, marginal):
             # The integral over the prior alone.
             total += math.lgamma(density.shape) - density.shape * math.log(density.scale)
     return total
+
+
+@kernel()
+def log_evidence(state, marginal):
+    """Return log p(A | J) of a set, (N,), by a `Marginal`."""
+    return log_evidence_of_set(state, held(marginal))

@@ -29,15 +29,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pymc_bid.kernels.compilation import inlined, part
+from pymc_bid.kernels.compilation import part, spread
+from pymc_bid.kernels.held import copy_into, held
 from pymc_bid.kernels.identity import interpolated_targets, set_interpolated
 
 
 class Factor(NamedTuple):
-    """The factors of a set of columns at given noise variances, changed in place."""
+    """The factors of a set of columns at given noise variances; kernels hold and change it."""
 
-    size: NDArray[np.int64]
-    """How many columns are chosen, K, an array of one number."""
+    size: int
+    """How many columns are chosen, K."""
     members: NDArray[np.int64]
     """These columns, in the order of the rows, the first K entries of (N,)."""
     rows: NDArray[np.float64]
@@ -56,7 +57,7 @@ class Factor(NamedTuple):
     """Sum of -½μ² - log P⁰ of each column over the interpolated targets, (N,)."""
 
 
-@inlined()
+@part()
 def weight_constant(column, target, marginal):
     """Return what g has that does not depend on the data."""
     if marginal.mean.shape[0] == 0:
@@ -72,18 +73,20 @@ def make_factor(state, variances, marginal):
     blocks = marginal.block_pattern.size
     members = np.flatnonzero(state)
     room = min(columns, 2 * members.size + 8)
-    factor = Factor(
-        size=np.array([members.size]),
-        members=np.empty(columns, np.int64),
-        rows=np.empty((blocks, room, columns)),
-        fitted=np.empty((targets, room)),
-        linear=np.empty((targets, columns)),
-        precision=np.empty((blocks, columns)),
-        log_evidence=np.empty(targets),
-        interpolated=interpolated_targets(state, marginal.own_targets, targets),
-        constants=np.zeros(columns),
+    factor = held(
+        Factor(
+            size=members.size,
+            members=np.empty(columns, np.int64),
+            rows=np.empty((blocks, room, columns)),
+            fitted=np.empty((targets, room)),
+            linear=np.empty((targets, columns)),
+            precision=np.empty((blocks, columns)),
+            log_evidence=np.empty(targets),
+            interpolated=interpolated_targets(state, marginal.own_targets, targets),
+            constants=np.zeros(columns),
+        )
     )
-    factor.members[: members.size] = members
+    copy_into(members, factor.members)
     for q in range(blocks):
         write_block(q, variances[marginal.block_group[q]], marginal, factor)
     for target in range(targets):
@@ -95,7 +98,7 @@ def make_factor(state, variances, marginal):
 @part(fastmath={"contract"})
 def write_block(q, variance, marginal, factor):
     """Write all that belongs to one block, at a noise variance."""
-    inverse, number = 1.0 / variance, factor.size[0]
+    inverse, number = 1.0 / variance, factor.size
     gram, rows, precision = (
         marginal.grams[marginal.block_pattern[q]],
         factor.rows[q],
@@ -153,32 +156,26 @@ def _add_constants(target, sign, marginal, factor):
         factor.constants[column] += sign * weight_constant(column, target, marginal)
 
 
-@part()
-def _with_room(factor):
-    """Return the factor with room for one column more."""
+@spread()
+def _make_room(factor):
+    """Give a factor room for one column more."""
     blocks, room, columns = factor.rows.shape
-    if factor.size[0] < room:
-        return factor
+    if factor.size < room:
+        return
     rows = np.empty((blocks, min(2 * room, columns), columns))
     fitted = np.empty((factor.fitted.shape[0], rows.shape[1]))
-    rows[:, :room], fitted[:, :room] = factor.rows, factor.fitted
-    return Factor(
-        factor.size,
-        factor.members,
-        rows,
-        fitted,
-        factor.linear,
-        factor.precision,
-        factor.log_evidence,
-        factor.interpolated,
-        factor.constants,
-    )
+    for q in range(blocks):
+        for k in range(room):
+            copy_into(factor.rows[q, k], rows[q, k])
+    for target in range(fitted.shape[0]):
+        copy_into(factor.fitted[target], fitted[target])
+    factor.rows, factor.fitted = rows, fitted
 
 
 @part(fastmath={"contract"})
 def make_last(column, marginal, factor):
     """Turn the row of a chosen column into the last one, by rotations."""
-    members, number = factor.members, factor.size[0]
+    members, number = factor.members, factor.size
     place = 0
     while members[place] != column:
         place += 1
@@ -206,9 +203,9 @@ def make_last(column, marginal, factor):
 
 @part(fastmath={"contract"})
 def take_in(column, state, marginal, variances, factor):
-    """Take a column in; return the factor, which may have been given more room."""
-    factor = _with_room(factor)
-    place = factor.size[0]
+    """Take a column in."""
+    _make_room(factor)
+    place = factor.size
     factor.members[place] = column
     for q in range(factor.rows.shape[0]):
         gram, inverse = (
@@ -224,18 +221,17 @@ def take_in(column, state, marginal, variances, factor):
                 line[other] -= rows[place, other] * value
             factor.fitted[target, place] = value
             factor.log_evidence[target] += _last_gain(target, place, column, marginal, factor)
-    factor.size[0] = place + 1
+    factor.size = place + 1
     state[column] = 1
     set_interpolated(factor.interpolated, marginal.own_targets, column, 0.0)
     for target in marginal.own_targets[column]:
         _add_constants(target, -1.0, marginal, factor)
-    return factor
 
 
 @part(fastmath={"contract"})
 def take_last_out(state, marginal, factor):
     """Take out the column of the last row."""
-    last = factor.size[0] - 1
+    last = factor.size - 1
     column = factor.members[last]
     for q in range(factor.rows.shape[0]):
         row, precision = factor.rows[q, last], factor.precision[q]
@@ -248,14 +244,14 @@ def take_last_out(state, marginal, factor):
             line[column] = 0.0
             for other in range(line.size):
                 line[other] += row[other] * value
-    factor.size[0] = last
+    factor.size = last
     state[column] = 0
     set_interpolated(factor.interpolated, marginal.own_targets, column, 1.0)
     for target in marginal.own_targets[column]:
         _add_constants(target, 1.0, marginal, factor)
 
 
-@inlined()
+@part()
 def _last_gain(target, place, column, marginal, factor):
     """Return g of the column of a row, the last one, for one target."""
     value = factor.fitted[target, place]
@@ -263,20 +259,20 @@ def _last_gain(target, place, column, marginal, factor):
     return 0.5 * value * value - half_log + weight_constant(column, target, marginal)
 
 
-@inlined()
+@part()
 def log_evidence_of(target, dropping, marginal, factor):
     """Return E of a target, without the column of the last row if that is dropped."""
     found = factor.log_evidence[target]
     if dropping:
-        last = factor.size[0] - 1
+        last = factor.size - 1
         found -= _last_gain(target, last, factor.members[last], marginal, factor)
     return found
 
 
-@inlined()
+@part()
 def linear_and_precision(column, target, dropping, marginal, factor):
     """Return c and q of a column for one target."""
-    q, last = marginal.block[target], factor.size[0] - 1
+    q, last = marginal.block[target], factor.size - 1
     value, precision = factor.linear[target, column], factor.precision[q, column]
     if dropping:
         row = factor.rows[q, last, column]

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pymc_bid.kernels.compilation import part
+from pymc_bid.kernels.compilation import part, spread
 
 # Between two points of the rule, in standard deviations: for a normal density the error is
 # 2 exp(-2π² / step²), 1e-9 for a step of 1; densities of few rows are skewed and need less.
@@ -62,7 +62,7 @@ def log_noise_density(x, density):
     return -density.shape * x - density.scale * inverse - 0.5 * (explained + log_determinants)
 
 
-@part()
+@spread()
 def noise_derivatives(x, density):
     """Return the first two derivatives of the log density at x."""
     variance = math.exp(x)

@@ -8,6 +8,7 @@ import math
 import numpy as np
 
 from pymc_bid.kernels.compilation import part
+from pymc_bid.kernels.held import copy_into
 from pymc_bid.kernels.identity import is_own_target
 from pymc_bid.kernels.marginal.factor import weight_constant
 
@@ -30,7 +31,7 @@ def score_columns(dropping, marginal, factor, scores):
     With `dropping` the column of the last row counts as out, and is scored too. What is written for
     columns that are in means nothing.
     """
-    columns, last = scores.size, factor.size[0] - 1
+    columns, last = scores.size, factor.size - 1
     dropped = factor.members[last] if dropping else -1
     squares, precision = np.empty(columns), np.empty(columns)
     product, row = np.ones(columns), np.zeros(columns)
@@ -38,9 +39,9 @@ def score_columns(dropping, marginal, factor, scores):
     for column in range(columns):
         scores[column] = marginal.own_log_densities[column] + factor.constants[column]
     for q in range(factor.rows.shape[0]):
-        precision[:] = factor.precision[q]
+        copy_into(factor.precision[q], precision)
         if dropping:
-            row[:] = factor.rows[q, last]
+            copy_into(factor.rows[q, last], row)
             precision[dropped] = 0.0
             for column in range(columns):
                 precision[column] += row[column] * row[column]
@@ -81,7 +82,7 @@ def score_columns(dropping, marginal, factor, scores):
 @part(fastmath={"contract"})
 def _add_gains(target, marginal, factor, scores):
     """Add g of every column but the last for one target, with the last column dropped."""
-    last, q = factor.size[0] - 1, marginal.block[target]
+    last, q = factor.size - 1, marginal.block[target]
     linear, precision, row = factor.linear[target], factor.precision[q], factor.rows[q, last]
     value = factor.fitted[target, last]
     kept = scores[factor.members[last]]
@@ -96,7 +97,7 @@ def _add_gains(target, marginal, factor, scores):
 @part(fastmath={"contract"})
 def _subtract_own(d, dropping, marginal, factor, scores):
     """Subtract what the own target of each column adds while the column is out."""
-    last, linear, precision = factor.size[0] - 1, factor.linear, factor.precision
+    last, linear, precision = factor.size - 1, factor.linear, factor.precision
     block, own_targets = marginal.block, marginal.own_targets
     dropped = factor.members[last] if dropping else -1
     half_logs = np.zeros(factor.rows.shape[0])
@@ -127,7 +128,7 @@ def score_member(column, marginal, factor):
     With :math:`R^\top v = e_i` its weights have, all others integrated out, the precision
     :math:`1 / |v|²` and the means :math:`v·Z_l`.
     """
-    members, number = factor.members, factor.size[0]
+    members, number = factor.members, factor.size
     place = 0
     while members[place] != column:
         place += 1

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import pymc_bid as bid
+from pymc_bid.kernels.held import held
 from pymc_bid.kernels.marginal import factor as kernel
 from pymc_bid.kernels.marginal import scores as scoring
 from pymc_bid.kernels.marginal.evidence import log_evidence
@@ -14,38 +15,37 @@ COLUMNS = 12
 
 
 @numba.njit
-def make_factor(state, variances, marginal):
-    return kernel.make_factor(state, variances, marginal)
+def follow(path, group, state, variances, marginal):
+    """Factor a set, take columns in and out, and triple the noise of a group (-1: of none).
 
-
-@numba.njit
-def score_columns(dropping, marginal, factor, scores):
-    scoring.score_columns(dropping, marginal, factor, scores)
-
-
-@numba.njit
-def score_member(column, marginal, factor):
-    """Where it stands, and as the last one."""
-    before = scoring.score_member(column, marginal, factor)
-    kernel.make_last(column, marginal, factor)
-    return before, scoring.score_member(column, marginal, factor)
-
-
-@numba.njit
-def change(columns, state, variances, marginal, factor):
-    for column in columns:
+    Returns the log evidence, the scores, those of members (where they stand, and as the last one)
+    and the scores with each member dropped.
+    """
+    columns, marginal = state.size, held(marginal)
+    factor = kernel.make_factor(state, variances, marginal)
+    for column in path:
         if state[column] == 1:
             kernel.make_last(column, marginal, factor)
             kernel.take_last_out(state, marginal, factor)
         else:
-            factor = kernel.take_in(column, state, marginal, variances, factor)
-    return factor
-
-
-@numba.njit
-def write_group(group, variance, marginal, factor):
-    for q in range(marginal.group_start[group], marginal.group_start[group + 1]):
-        kernel.write_block(q, variance, marginal, factor)
+            kernel.take_in(column, state, marginal, variances, factor)
+    if group >= 0:
+        variances[group] *= 3.0
+        for q in range(marginal.group_start[group], marginal.group_start[group + 1]):
+            kernel.write_block(q, variances[group], marginal, factor)
+    total = (factor.log_evidence * factor.interpolated).sum()
+    scores, members, dropped = (
+        np.empty(columns),
+        np.zeros((columns, 2)),
+        np.zeros((columns, columns)),
+    )
+    scoring.score_columns(False, marginal, factor, scores)
+    for column in np.flatnonzero(state):
+        members[column, 0] = scoring.score_member(column, marginal, factor)
+        kernel.make_last(column, marginal, factor)
+        members[column, 1] = scoring.score_member(column, marginal, factor)
+        scoring.score_columns(True, marginal, factor, dropped[column])
+    return total, scores, members, dropped
 
 
 def flipped(state, column):
@@ -54,31 +54,30 @@ def flipped(state, column):
     return changed
 
 
-def check(state, variances, marginal, factor):
-    """Compare everything that a factor says with evidences at held noise."""
-    held = marginal._replace(
+def check(path, group, state, variances, marginal):
+    """Compare everything that a factor says with evidences at held noise; return both."""
+    state, variances = state.copy(), variances.copy()
+    total, scores, members, dropped = follow(path, group, state, variances, marginal)
+    at_noise = marginal._replace(
         held=variances,
         own_groups=marginal.own_groups[:, :0],
         shape=np.zeros(variances.size),
         scale=np.zeros(variances.size),
     )
-    present, scores = log_evidence(state, held), np.empty(state.size)
-    found = factor.log_evidence[factor.interpolated == 1.0].sum()
-    found += marginal.own_log_densities[state == 1].sum()
-    assert found == pytest.approx(present, abs=1e-8)
-    score_columns(False, marginal, factor, scores)
+    present = log_evidence(state, at_noise)
+    total += marginal.own_log_densities[state == 1].sum()
+    assert total == pytest.approx(present, abs=1e-8)
     for column in np.flatnonzero(state == 0):
-        expected = log_evidence(flipped(state, column), held) - present
+        expected = log_evidence(flipped(state, column), at_noise) - present
         assert scores[column] == pytest.approx(expected, abs=1e-8)
     for column in np.flatnonzero(state):
         without = flipped(state, column)
-        rest = log_evidence(without, held)
-        for found in score_member(column, marginal, factor):
-            assert found == pytest.approx(present - rest, abs=1e-8)
-        score_columns(True, marginal, factor, scores)
+        rest = log_evidence(without, at_noise)
+        assert members[column] == pytest.approx(present - rest, abs=1e-8)
         for candidate in np.flatnonzero(without == 0):
-            expected = log_evidence(flipped(without, candidate), held) - rest
-            assert scores[candidate] == pytest.approx(expected, abs=1e-8)
+            expected = log_evidence(flipped(without, candidate), at_noise) - rest
+            assert dropped[column, candidate] == pytest.approx(expected, abs=1e-8)
+    return state, variances
 
 
 def check_everywhere(marginal):
@@ -87,21 +86,17 @@ def check_everywhere(marginal):
     state = np.zeros(COLUMNS, np.int64)
     state[[0, 3]] = 1
     variances = 0.3 * np.exp(0.5 * rng.normal(size=marginal.shape.size))
-    factor = make_factor(state, variances, marginal)
-    check(state, variances, marginal, factor)
+    nowhere = np.empty(0, np.int64)
+    check(nowhere, -1, state, variances, marginal)
     # To and from all columns, for which there is no room at first.
-    for column in np.flatnonzero(state == 0):
-        factor = change(np.array([column]), state, variances, marginal, factor)
-    check(state, variances, marginal, factor)
-    factor = change(rng.integers(COLUMNS, size=60), state, variances, marginal, factor)
-    check(state, variances, marginal, factor)
-    group = variances.size // 2
-    variances[group] *= 3.0
-    write_group(group, variances[group], marginal, factor)
-    check(state, variances, marginal, factor)
-    factor = change(np.flatnonzero(state), state, variances, marginal, factor)
-    assert not state.any()
-    check(state, variances, marginal, factor)
+    everything = np.flatnonzero(state == 0)
+    check(everything, -1, state, variances, marginal)
+    path = np.concatenate([everything, rng.integers(COLUMNS, size=60)])
+    reached, _ = check(path, -1, state, variances, marginal)
+    check(path, variances.size // 2, state, variances, marginal)
+    back = np.concatenate([path, np.flatnonzero(reached)])
+    empty, _ = check(back, -1, state, variances, marginal)
+    assert not empty.any()
 
 
 @pytest.mark.parametrize("identity", [False, True])
