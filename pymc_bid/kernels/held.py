@@ -26,28 +26,27 @@ def held(value):
 
 
 @overload(held)
-def _overload_held(value):
+def _copy_of(value):
     if isinstance(value, Held):
         return lambda value: value
     if not isinstance(value, NAMED):
         return None
-    fields = list(zip(value.fields, value.types, strict=True))
-    kind = Held([(name, _held_type(field)) for name, field in fields])
+    # numba compiles nothing that goes through fields by name: the lines have to be written out.
     lines = ["def copy(value):", "    made = new(kind)"]
-    for name, field in fields:
-        whole = isinstance(field, NAMED)
-        lines.append(
-            f"    made.{name} = held(value.{name})" if whole else f"    made.{name} = value.{name}"
-        )
-    space = {"__name__": __name__, "new": structref.new, "kind": kind, "held": held}
+    for name, field in zip(value.fields, value.types, strict=True):
+        found = f"held(value.{name})" if isinstance(field, NAMED) else f"value.{name}"
+        lines.append(f"    made.{name} = {found}")
+    space = {"__name__": __name__, "new": structref.new, "kind": _held_type(value), "held": held}
     exec("\n".join([*lines, "    return made"]), space)
     return space["copy"]
 
 
-def _held_type(field):
-    if isinstance(field, NAMED):
-        return Held([(n, _held_type(f)) for n, f in zip(field.fields, field.types, strict=True)])
-    return types.unliteral(field)
+def _held_type(field: types.Type) -> types.Type:
+    """Return the type that a field has in a held named tuple."""
+    if not isinstance(field, NAMED):
+        return types.unliteral(field)
+    fields = zip(field.fields, field.types, strict=True)
+    return Held([(name, _held_type(kind)) for name, kind in fields])
 
 
 @part()

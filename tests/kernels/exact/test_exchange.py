@@ -1,15 +1,22 @@
 """The mass that the bounds leave of the weights: about the mean weight of draws within them."""
 
+import numba
 import numpy as np
 import pytest
 from scipy import special, stats
 
 import pymc_bid as bid
 from pymc_bid.graph.values import WeightPrior
-from pymc_bid.kernels.exact.exchange import weigh_weights
-from pymc_bid.kernels.ladder.given_noise import log_mass_at
+from pymc_bid.kernels.exact.exchange import log_box_mass, weigh_weights
+from pymc_bid.kernels.held import held
+from pymc_bid.kernels.random_numbers import generator_at, stream_of
 from pymc_bid.regression import reduce_regression
 from tests.helpers.marginals import marginal_of
+
+
+@numba.njit
+def mass_at(stream, state, log_variances, box):
+    return log_box_mass(generator_at(stream), state, log_variances, held(box))
 
 
 def weigh(rng, pool, target, variance, bounds=(-1.0, 1.0)):
@@ -62,7 +69,7 @@ def test_replicas_and_chains_see_the_same_mass(identity, noise):
     log_variances = np.log(16.0) + 0.3 * rng.normal(size=marginal.shape.size)
     for chosen in ([], [2], [0, 3], [1, 2, 4, 5]):
         state = np.isin(np.arange(6), chosen).astype(np.int64)
-        found = log_mass_at(rng, state, log_variances - marginal.log_unit, box)
+        found = mass_at(stream_of(rng), state, log_variances - marginal.log_unit, box)
         *_, expected = weigh_weights(
             *(rng, True, state, np.zeros((6, 6)), np.exp(log_variances)[box.group]),
             *(box.products, box.prior, box.own_targets),
