@@ -2,7 +2,7 @@
 
 import math
 
-from pymc_bid.kernels.compilation import kernel, part, spread
+from pymc_bid.kernels.compilation import kernel, part
 from pymc_bid.kernels.prior.gtnsng import draw_gtnsng
 from pymc_bid.kernels.random_numbers import generator_at, random_kernel
 from pymc_bid.kernels.truncated_normal import draw_truncated_normal, log_interval_mass
@@ -73,7 +73,7 @@ def log_hierarchical_density(weight, hyper_mean, hyper_precision, shape, rate):
     return math.log(total * step) + log_scale
 
 
-@spread()
+@part()
 def log_hierarchical_mass(lower, upper, hyper_mean, hyper_precision, shape, rate):
     """Return the log of the mass that this density has within bounds."""
     total = 0.0
@@ -201,7 +201,7 @@ def draw_hyperparameters(
                 weights[row, target] = draw_truncated_normal(rng, mu, tau, lower, upper)
 
 
-@spread()
+@part()
 def draw_precision_given(rng, distance, hyper_precision, shape, rate):
     r"""Draw τ given a weight at a distance from μ_μ, μ integrated out, by rejection.
 
