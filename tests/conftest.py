@@ -14,3 +14,14 @@ def paper_data():
     if not (folder / "ccle_ec50.txt").is_file():
         pytest.skip("the paper's data are not ours to commit: name their folder by PYMC_BID_DATA")
     return folder
+
+
+@pytest.fixture(
+    params=[
+        pytest.param(16, id="noise integrated out"),
+        pytest.param(2, id="noise given", marks=pytest.mark.slow),
+    ]
+)
+def few_columns(request, monkeypatch):
+    """Both ways of a ladder, for what tables of few columns are tested on."""
+    monkeypatch.setattr("pymc_bid.steps.marginal.FEW_COLUMNS", request.param)

@@ -10,6 +10,8 @@ from tests.helpers.chains import as_columns, found_steps, run_chain
 from tests.helpers.priors import POOL, REFERENCE_DRAWS, SHAPE, TARGET, bernoulli
 from tests.reference.weighting import assert_moments_agree, log_likelihood, weighted_moments
 
+pytestmark = pytest.mark.usefixtures("few_columns")
+
 QUIET = {"chains": 1, "cores": 1, "progressbar": False, "compute_convergence_checks": False}
 
 
@@ -24,7 +26,8 @@ def weights_given(rng, mean, precision, lower=-1.0, upper=1.0):
 def reference(rng, drawn, names, variance):
     """Moments of the named variables under the likelihood of the draws."""
     drawn = {"r": bernoulli(rng)} | drawn
-    variance = np.reshape(variance, (-1, 1, 1))
+    # One number, one for each draw, or one for each draw and target.
+    variance = np.atleast_2d(np.transpose(variance)).T[:, None]
     log_weights = log_likelihood(POOL, TARGET, drawn["r"], drawn["Y"], variance)
     return weighted_moments(as_columns({name: drawn[name] for name in names}), log_weights)
 
@@ -120,6 +123,11 @@ SCALES = {
         lambda: pm.math.sqrt(0.2 + pm.Exponential("noise", 1.0)),
         lambda rng: rng.exponential(size=REFERENCE_DRAWS),
         lambda noise: 0.2 + noise,
+    ),
+    "scale of each column": (
+        lambda: pm.HalfNormal("noise", 1.0, shape=SHAPE[1]),
+        lambda rng: np.abs(rng.normal(size=(REFERENCE_DRAWS, SHAPE[1]))),
+        lambda noise: noise**2,
     ),
 }
 

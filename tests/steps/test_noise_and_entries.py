@@ -19,6 +19,8 @@ from tests.helpers.priors import (
 )
 from tests.reference.weighting import assert_moments_agree, log_likelihood, weighted_moments
 
+pytestmark = pytest.mark.usefixtures("few_columns")
+
 KNOWN = np.array([[0.5, 1.0], [2.0, 0.7], [1.0, 1.6]])
 OBSERVED = np.array([[True, True], [False, True], [True, True]])
 DRAWS = 2500

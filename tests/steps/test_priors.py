@@ -17,6 +17,8 @@ from tests.helpers.priors import (
     truncated,
 )
 
+pytestmark = pytest.mark.usefixtures("few_columns")
+
 ENTRIES = np.arange(6.0).reshape(SHAPE)
 BOUNDS = {
     "scalars": (-0.5, 1.5),
