@@ -23,12 +23,9 @@ from pymc_bid.command_line.summary import print_json, print_summary
 from pymc_bid.memory import free_memory, trace_size
 from pymc_bid.models import gbt, gbtn
 from pymc_bid.registration import register_steps
-from pymc_bid.results import (
-    Convergence,
-    InterpolativeDecomposition,
-    check_convergence,
-    decompose,
-)
+from pymc_bid.results.convergence import Convergence, check_convergence
+from pymc_bid.results.decompose import decompose
+from pymc_bid.results.decomposition import InterpolativeDecomposition
 
 EXAMPLE: dict[str, Any] = {"rows": 90, "columns": 15, "rank": 6, "noise": 0.3, "seed": 1}
 """The planted matrix that is decomposed where no file is given."""
