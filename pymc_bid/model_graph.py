@@ -3,7 +3,6 @@
 import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
-from pytensor.graph.basic import Variable
 
 from pymc_bid.distributions import GTNSNG, CompressedNormal, Interpolation, StateVector
 from pymc_bid.graph.decomposition import remember
@@ -19,32 +18,33 @@ from pymc_bid.inputs import (
 )
 
 NOISE = ("common", "column")
+KINDS = {"mu": "finite", "mu_mu": "finite", "own_mean": "finite", "inclusion": "between 0 and 1"}
+"""What numbers have to be; all others positive and finite."""
 
 
-def build_model(A, k, pool, missing, inclusion, noise, bounds, weight_prior, own):
-    """Return the model of `gbt` or `gbtn`, whose arguments these are, in part together.
+def build_model(A, k, pool, bounds, missing, noise, identity, weight_prior, **numbers):
+    """Return the model of `gbt` or `gbtn`, whose arguments these are.
 
-    `noise` with the shape and scale of its prior; `weight_prior`, values and kinds of (mu, tau) or
-    of their hyperprior; `own`, (own_mean, alpha_omega, beta_omega) of the chosen columns, None
-    without the identity.
+    `weight_prior` holds (mu, tau) or the parameters of their hyperprior, by name.
     """
     target = read_matrix(A, "A", missing)
     candidates = target if pool is None else read_matrix(pool, "pool", missing)
     if pool is not None:
-        _check_pool(target, candidates, own is not None)
+        _check_pool(target, candidates, identity)
     (rows, columns), size = target.values.shape, candidates.values.shape[1]
     k = read_count(k, size)
-    noise, alpha_sigma, beta_sigma = noise
     if noise not in NOISE:
         raise ValueError(f"noise must be one of {NOISE}, got {noise!r}.")
-    lower, upper = read_bounds(bounds)
-    for name, bound in (("lower bounds", lower), ("upper bounds", upper)):
-        _check_broadcast(bound, name, (size, columns))
-    inclusion = _read(inclusion, "inclusion", "between 0 and 1", (size,))
-    parameters = {
-        name: _read(value, name, kind, (size, columns))
-        for name, (value, kind) in weight_prior.items()
-    }
+
+    def read(named, shape):
+        kinds = {name: KINDS.get(name, "positive and finite") for name in named}
+        return {name: read_numbers(named[name], name, kinds[name], shape) for name in named}
+
+    lower, upper = read_bounds(bounds, (size, columns))
+    parameters = read(weight_prior, (size, columns))
+    sigma = {name: numbers.pop(name) for name in ("alpha_sigma", "beta_sigma")}
+    alpha_sigma, beta_sigma = read(sigma, (columns,) if noise == "column" else ()).values()
+    numbers = read(numbers, (size,))
     coords = {
         "row": labels_or_numbers(target.rows, rows),
         "column": labels_or_numbers(target.columns, columns),
@@ -66,25 +66,23 @@ def build_model(A, k, pool, missing, inclusion, noise, bounds, weight_prior, own
             entries = pm.Data("entries", target.values[target.observed])
         # A state vector starts from a draw, so that a sampler that is stuck shows in R-hat. No
         # transforms: our steps do not need them, and they would store everything twice.
-        chosen = {"p": inclusion} if k is None else {"k": k}
+        chosen = {"p": numbers["inclusion"]} if k is None else {"k": k}
         state = StateVector("r", n=size, dims=dims("basis"), **chosen)
         pm.Deterministic("K", state.sum())
         sigma2 = pm.InverseGamma(
             "sigma2",
-            alpha=_read(alpha_sigma, "alpha_sigma", "positive and finite"),
-            beta=_read(beta_sigma, "beta_sigma", "positive and finite"),
+            alpha_sigma,
+            beta_sigma,
             dims=dims("column") if noise == "column" else None,
             default_transform=None,
         )
-        if own is not None:
-            own_mean, alpha_omega, beta_omega = own
-            own_mean = read_numbers(own_mean, "own_mean", "finite")
-            _check_broadcast(own_mean, "own_mean", (size,))
-            own_mean = pm.Data("own_mean", np.broadcast_to(own_mean, (size,)), dims=dims("basis"))
+        if identity:
+            own_mean = np.broadcast_to(numbers["own_mean"], (size,))
+            own_mean = pm.Data("own_mean", own_mean, dims=dims("basis"))
             omega2 = pm.InverseGamma(
                 "omega2",
-                alpha=read_numbers(alpha_omega, "alpha_omega", "positive and finite"),
-                beta=read_numbers(beta_omega, "beta_omega", "positive and finite"),
+                numbers["alpha_omega"],
+                numbers["beta_omega"],
                 dims=dims("basis"),
                 default_transform=None,
             )
@@ -109,7 +107,7 @@ def build_model(A, k, pool, missing, inclusion, noise, bounds, weight_prior, own
             weights = pm.TruncatedNormal("Y", **prior)
         observed = {"observed": data, "dims": dims("row", "column")}
         sigma = pt.sqrt(sigma2)
-        if own is not None:
+        if identity:
             if target.compressed:
                 # What compression makes of a column of ones.
                 own_mean = (np.arange(rows) == 0)[:, None] * pt.sqrt(number_of_rows) * own_mean
@@ -151,20 +149,3 @@ def _check_pool(target: Matrix, candidates: Matrix, identity: bool) -> None:
     if target.rows is not None and candidates.rows is not None:
         if not np.array_equal(target.rows, candidates.rows):
             raise ValueError("The row labels of pool and A differ; align them first.")
-
-
-def _read(value, name, kind, shape=None):
-    """Return a number or array that was checked, or a variable as it is."""
-    if isinstance(value, Variable):
-        return value
-    numbers = read_numbers(value, name, kind)
-    if shape is not None:
-        _check_broadcast(numbers, name, shape)
-    return numbers
-
-
-def _check_broadcast(value, name, shape):
-    try:
-        np.broadcast_to(value, shape)
-    except ValueError as error:
-        raise ValueError(f"{name} has shape {value.shape}, which does not fit {shape}.") from error

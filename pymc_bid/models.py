@@ -90,10 +90,15 @@ def gbt(
     >>> [variable.name for variable in model.free_RVs]
     ['r', 'sigma2', 'omega2', 'Y']
     """
+    weight_prior = {"mu": mu, "tau": tau}
     return build_model(
-        *(A, k, pool, missing, inclusion, (noise, alpha_sigma, beta_sigma)),
-        *(bounds, {"mu": (mu, "finite"), "tau": (tau, "positive and finite")}),
-        (own_mean, alpha_omega, beta_omega) if identity else None,
+        *(A, k, pool, bounds, missing, noise, identity, weight_prior),
+        alpha_sigma=alpha_sigma,
+        beta_sigma=beta_sigma,
+        inclusion=inclusion,
+        own_mean=own_mean,
+        alpha_omega=alpha_omega,
+        beta_omega=beta_omega,
     )
 
 
@@ -146,14 +151,13 @@ def gbtn(
     >>> [variable.name for variable in model.free_RVs]
     ['r', 'sigma2', 'mu_tau', 'Y']
     """
-    hyperprior = {
-        "mu_mu": (mu_mu, "finite"),
-        "tau_mu": (tau_mu, "positive and finite"),
-        "alpha_t": (alpha_t, "positive and finite"),
-        "beta_t": (beta_t, "positive and finite"),
-    }
+    hyperprior = {"mu_mu": mu_mu, "tau_mu": tau_mu, "alpha_t": alpha_t, "beta_t": beta_t}
     return build_model(
-        *(A, k, pool, missing, inclusion, (noise, alpha_sigma, beta_sigma)),
-        *(bounds, hyperprior),
-        (own_mean, alpha_omega, beta_omega) if identity else None,
+        *(A, k, pool, bounds, missing, noise, identity, hyperprior),
+        alpha_sigma=alpha_sigma,
+        beta_sigma=beta_sigma,
+        inclusion=inclusion,
+        own_mean=own_mean,
+        alpha_omega=alpha_omega,
+        beta_omega=beta_omega,
     )
