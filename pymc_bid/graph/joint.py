@@ -9,7 +9,7 @@ from pymc.model import Model
 
 from pymc_bid.graph.own_columns import OwnColumns
 from pymc_bid.graph.state_prior import StatePrior
-from pymc_bid.graph.values import KnownState, Point, WeightPrior
+from pymc_bid.graph.values import Point, WeightPrior
 from pymc_bid.regression import Products, Regression
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ class Joint:
     Attributes
     ----------
     parts : list of Decomposition
-    state : Entry or KnownState
+    state : Entry
     state_prior : StatePrior or None
         The prior of the state vector, if that is sampled.
     """
@@ -34,7 +34,7 @@ class Joint:
         self.parts = parts
         self.state = parts[0].state
         self.state_prior = None
-        if not isinstance(self.state, KnownState):
+        if self.state.sampled:
             likelihoods = [part.roles.likelihood for part in parts]
             self.state_prior = StatePrior(parts[0].roles.state, likelihoods, model)
         self._data: list[Regression] = []
@@ -72,7 +72,7 @@ class Joint:
 
     def write_state(self, state: NDArray[np.int64], point: Point) -> Point:
         """Return a new point with this state vector, which has to be one that is sampled."""
-        if isinstance(self.state, KnownState):
+        if not self.state.sampled:
             raise TypeError(f"{self.state.name} is not sampled.")
         return self.state.write(state, point)
 

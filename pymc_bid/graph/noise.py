@@ -8,7 +8,7 @@ from pymc.model import Model
 from pytensor.graph.basic import Variable
 from pytensor.tensor.random.basic import InvGammaRV
 
-from pymc_bid.graph.entries import ObservedEntries
+from pymc_bid.graph.pool import ObservedEntries
 from pymc_bid.graph.structure import (
     as_function,
     is_monomial,

@@ -13,15 +13,14 @@ from pymc_bid.distributions.compressed_normal import CompressedNormalRV
 from pymc_bid.distributions.gtnsng import GTNSNGRV
 from pymc_bid.distributions.interpolation import InterpolationRV
 from pymc_bid.distributions.state_vector import SubsetRV
-from pymc_bid.graph.entries import ObservedEntries, indexed_matrix
-from pymc_bid.graph.inclusion import read_inclusion
 from pymc_bid.graph.noise import check_scale, read_noise
 from pymc_bid.graph.own_columns import OwnDensity, split_likelihood
+from pymc_bid.graph.pool import EXPECTED, ObservedEntries, indexed_matrix
+from pymc_bid.graph.state_prior import read_inclusion
 from pymc_bid.graph.structure import (
     as_function,
     children,
     data_containers,
-    is_fixed,
     is_monomial,
     is_polynomial,
     only_parent,
@@ -29,8 +28,6 @@ from pymc_bid.graph.structure import (
     random_variables_in,
     shape_of,
 )
-
-EXPECTED = "write the mean as `(B * r) @ Y`, with r a 0/1 vector and Y a matrix of weights"
 
 
 @dataclass(frozen=True)
@@ -233,7 +230,8 @@ def _same_bounds(bounds: list[Variable], hyper: Variable) -> bool:
     """
     weight_bounds = bounds or [pt.constant(-np.inf), pt.constant(np.inf)]
     hyper_bounds = parameters_of(hyper)[-2:]
-    if not all(is_fixed(bound) for bound in (*weight_bounds, *hyper_bounds)):
+    # Data may change, and random variables have a generator, which is a container as well.
+    if data_containers([*weight_bounds, *hyper_bounds]):
         return False
     pairs = zip(weight_bounds, hyper_bounds, strict=True)
     return all(bool(pt.all(pt.eq(mine, theirs)).eval()) for mine, theirs in pairs)
