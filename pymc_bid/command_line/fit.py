@@ -15,9 +15,14 @@ import pandas as pd
 import pymc as pm
 
 from pymc_bid import datasets
-from pymc_bid.command_line.preparation import Prepared, check_numbers, name_rows, standardise
-from pymc_bid.command_line.problems import Problem
-from pymc_bid.command_line.reading import read_file
+from pymc_bid.command_line.main import Problem
+from pymc_bid.command_line.reading import (
+    Prepared,
+    check_numbers,
+    name_rows,
+    read_file,
+    standardise,
+)
 from pymc_bid.command_line.report import write_report
 from pymc_bid.command_line.summary import print_json, print_summary
 from pymc_bid.memory import free_memory, trace_size

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pymc_bid.command_line.arguments import WHY_IDENTITY
+from pymc_bid.command_line.main import WHY_IDENTITY
 from pymc_bid.command_line.summary import UNITS, columns_to_show, headline
 from pymc_bid.plots.chains import plot_error, plot_size
 from pymc_bid.plots.inclusion import plot_inclusion

@@ -4,10 +4,10 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize.elementwise import find_root
 from scipy.special import ndtr, ndtri
 
 _BLOCK_BYTES = 2**26
-_ITERATIONS = 60
 
 
 class Prediction(NamedTuple):
@@ -46,35 +46,23 @@ def summarise_mixture(centres, variances, probability: float) -> Prediction:
 
     Quantiles are those of the mixture: they are solved for, not simulated, and need no seed.
     """
-    scale = np.sqrt(variances)
     mean, sd = centres.mean(axis=0), np.sqrt(centres.var(axis=0) + variances.mean(axis=0))
+    scale = np.broadcast_to(np.sqrt(variances), centres.shape)
     tails = (0.5 - probability / 2, 0.5 + probability / 2)
-    bounds = (_quantile(tail, centres, scale, mean + ndtri(tail) * sd) for tail in tails)
-    return Prediction(mean, sd, *bounds)
+    return Prediction(mean, sd, *(_quantile(tail, centres, scale) for tail in tails))
 
 
-def _quantile(probability, centres, scale, value):
-    """Quantile of each mixture, searched for from `value`.
+def _quantile(probability, centres, scale):
+    """Quantile of each mixture, which lies between the quantiles of its components."""
+    shape = centres.shape[1:]
+    centres, scale = (values.reshape(len(values), -1) for values in (centres, scale))
 
-    Newton's method on the distribution function, kept inside the bracket that the components' own
-    quantiles give, and halving it where a step would leave it.
-    """
+    def excess(value, mixture):
+        standard = (value - centres[:, mixture]) / scale[:, mixture]
+        return ndtr(standard).mean(axis=0) - probability
+
     components = centres + ndtri(probability) * scale
     low, high = components.min(axis=0), components.max(axis=0)
-    value = np.clip(value, low, high)
-    for _ in range(_ITERATIONS):
-        standard = (value - centres) / scale
-        excess = ndtr(standard).mean(axis=0) - probability
-        density = (np.exp(-0.5 * standard**2) / scale).mean(axis=0) / np.sqrt(2 * np.pi)
-        low = np.where(excess <= 0, value, low)
-        high = np.where(excess > 0, value, high)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            step = value - excess / density
-        # Written so that a step of nan, from a density of zero, is refused as well.
-        inside = (step >= low) & (step <= high)
-        new = np.where(inside, step, 0.5 * (low + high))
-        moved = np.abs(new - value).max()
-        value = new
-        if moved <= 1e-7 * scale.min():
-            break
-    return value
+    found = find_root(excess, (low, high), args=(np.arange(low.size),))
+    # There is nothing to search where all components are the same.
+    return np.where(found.success, found.x, low).reshape(shape)
