@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pytensor.graph.basic import Variable
 
-from pymc_bid.compression import CompressedMatrix, labels_of
+from pymc_bid.compression import CompressedMatrix, labels_of, require_real_matrix
 
 ROWS = "number_of_rows"
 """Name of the data that say how many rows a compressed matrix had."""
@@ -48,12 +48,7 @@ def read_matrix(data: Any, name: str, missing: str | None = None) -> Matrix:
     if isinstance(data, np.ma.MaskedArray):
         data = np.ma.filled(data.astype(np.float64), np.nan)
     array = np.asarray(data)
-    if array.ndim != 2:
-        raise ValueError(f"{name} must be a matrix, but has {array.ndim} dimensions.")
-    if array.size == 0:
-        raise ValueError(f"{name} is empty, its shape is {array.shape}.")
-    if array.dtype.kind not in "biuf":
-        raise TypeError(f"{name} must hold real numbers, but its type is {array.dtype}.")
+    require_real_matrix(array, name)
     values = np.array(array, dtype=np.float64, order="C")
     row_names, column_names = map(labels_or_numbers, (rows, columns), values.shape)
     observed = None

@@ -18,15 +18,13 @@ from pymc_bid.inputs import (
 )
 
 NOISE = ("common", "column")
+WEIGHT_PRIOR, HYPERPRIOR = ("mu", "tau"), ("mu_mu", "tau_mu", "alpha_t", "beta_t")
 KINDS = {"mu": "finite", "mu_mu": "finite", "own_mean": "finite", "inclusion": "between 0 and 1"}
 """What numbers have to be; all others positive and finite."""
 
 
-def build_model(A, k, pool, bounds, missing, noise, identity, weight_prior, **numbers):
-    """Return the model of `gbt` or `gbtn`, whose arguments these are.
-
-    `weight_prior` holds (mu, tau) or the parameters of their hyperprior, by name.
-    """
+def build_model(*, A, k, pool, bounds, missing, noise, identity, **numbers):
+    """Return the model of `gbt` or `gbtn`, whose arguments these are."""
     target = read_matrix(A, "A", missing)
     candidates = target if pool is None else read_matrix(pool, "pool", missing)
     if pool is not None:
@@ -36,15 +34,12 @@ def build_model(A, k, pool, bounds, missing, noise, identity, weight_prior, **nu
     if noise not in NOISE:
         raise ValueError(f"noise must be one of {NOISE}, got {noise!r}.")
 
-    def read(named, shape):
-        kinds = {name: KINDS.get(name, "positive and finite") for name in named}
-        return {name: read_numbers(named[name], name, kinds[name], shape) for name in named}
-
     lower, upper = read_bounds(bounds, (size, columns))
-    parameters = read(weight_prior, (size, columns))
-    sigma = {name: numbers.pop(name) for name in ("alpha_sigma", "beta_sigma")}
-    alpha_sigma, beta_sigma = read(sigma, (columns,) if noise == "column" else ()).values()
-    numbers = read(numbers, (size,))
+    shapes = dict.fromkeys(("alpha_sigma", "beta_sigma"), (columns,) if noise == "column" else ())
+    shapes |= dict.fromkeys((*WEIGHT_PRIOR, *HYPERPRIOR), (size, columns))
+    for name, value in numbers.items():
+        kind = KINDS.get(name, "positive and finite")
+        numbers[name] = read_numbers(value, name, kind, shapes.get(name, (size,)))
     coords = {
         "row": labels_or_numbers(target.rows, rows),
         "column": labels_or_numbers(target.columns, columns),
@@ -71,8 +66,8 @@ def build_model(A, k, pool, bounds, missing, noise, identity, weight_prior, **nu
         pm.Deterministic("K", state.sum())
         sigma2 = pm.InverseGamma(
             "sigma2",
-            alpha_sigma,
-            beta_sigma,
+            numbers["alpha_sigma"],
+            numbers["beta_sigma"],
             dims=dims("column") if noise == "column" else None,
             default_transform=None,
         )
@@ -86,13 +81,13 @@ def build_model(A, k, pool, bounds, missing, noise, identity, weight_prior, **nu
                 dims=dims("basis"),
                 default_transform=None,
             )
-        if "mu" in parameters:
-            mean, precision = parameters.values()
+        if "mu" in numbers:
+            mean, precision = (numbers[name] for name in WEIGHT_PRIOR)
         else:
             model.add_coord(*dims("hyperparameter"), ["mu", "tau"])
             mu_tau = GTNSNG(
                 "mu_tau",
-                **parameters,
+                **{name: numbers[name] for name in HYPERPRIOR},
                 lower=lower,
                 upper=upper,
                 dims=dims("basis", "column", "hyperparameter"),

@@ -2,6 +2,8 @@
 
 from pymc_bid.model_graph import build_model
 
+# Both have all their arguments read, by name, where the graph is made.
+
 
 def gbt(
     A,
@@ -90,16 +92,7 @@ def gbt(
     >>> [variable.name for variable in model.free_RVs]
     ['r', 'sigma2', 'omega2', 'Y']
     """
-    weight_prior = {"mu": mu, "tau": tau}
-    return build_model(
-        *(A, k, pool, bounds, missing, noise, identity, weight_prior),
-        alpha_sigma=alpha_sigma,
-        beta_sigma=beta_sigma,
-        inclusion=inclusion,
-        own_mean=own_mean,
-        alpha_omega=alpha_omega,
-        beta_omega=beta_omega,
-    )
+    return build_model(**locals())
 
 
 def gbtn(
@@ -151,13 +144,4 @@ def gbtn(
     >>> [variable.name for variable in model.free_RVs]
     ['r', 'sigma2', 'mu_tau', 'Y']
     """
-    hyperprior = {"mu_mu": mu_mu, "tau_mu": tau_mu, "alpha_t": alpha_t, "beta_t": beta_t}
-    return build_model(
-        *(A, k, pool, bounds, missing, noise, identity, hyperprior),
-        alpha_sigma=alpha_sigma,
-        beta_sigma=beta_sigma,
-        inclusion=inclusion,
-        own_mean=own_mean,
-        alpha_omega=alpha_omega,
-        beta_omega=beta_omega,
-    )
+    return build_model(**locals())

@@ -9,6 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pymc_bid.command_line.main import Problem
+from pymc_bid.compression import require_real_matrix
 from pymc_bid.memory import free_memory
 from pymc_bid.results.convergence import some
 
@@ -137,10 +138,7 @@ def _read_zarr(path: Path) -> pd.DataFrame:
 
 
 def _from_array(path: Path, stored) -> pd.DataFrame:
-    if len(stored.shape) != 2:
-        raise Problem(f"{path}: must be a matrix, but has {len(stored.shape)} dimensions.")
-    if stored.dtype.kind not in "biuf":
-        raise Problem(f"{path}: must hold real numbers, but its type is {stored.dtype}.")
+    require_real_matrix(stored, "the array")
     check_memory(path, int(np.prod(stored.shape, dtype=float)) * 8)
     values = np.asarray(stored[:], dtype=np.float64)
     return pd.DataFrame(values, columns=[f"column {n}" for n in range(values.shape[1])])

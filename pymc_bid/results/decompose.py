@@ -16,9 +16,8 @@ from pymc_bid.results.decomposition import (
 )
 from pymc_bid.results.diagnostics import state_numbers
 from pymc_bid.results.draws import Draws, read_draws
-from pymc_bid.results.groups import find_groups
 from pymc_bid.results.posterior import read_error
-from pymc_bid.results.selection import choose_columns, count_sets
+from pymc_bid.results.selection import choose_columns, count_sets, find_groups
 from pymc_bid.results.weights import interpolation_noise, summarise_weights
 
 
