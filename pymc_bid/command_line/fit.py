@@ -1,7 +1,6 @@
 """`pymc-bid fit`: read, sample, decompose, write."""
 
 import contextlib
-import logging
 import os
 import sys
 import warnings
@@ -113,11 +112,6 @@ def _model(A: pd.DataFrame, options: Namespace) -> pm.Model:
 
 
 def _sample(model: pm.Model, options: Namespace) -> Any:
-    cores = options.cores or min(options.chains, os.cpu_count() or 1)
-    logger = logging.getLogger("pymc")
-    level = logger.level
-    if options.quiet:
-        logger.setLevel(logging.CRITICAL)
     # The standard output is for the result; progress bars go to the terminal next to it.
     with model, warnings.catch_warnings(), contextlib.redirect_stdout(sys.stderr):
         warnings.simplefilter("ignore")
@@ -126,9 +120,9 @@ def _sample(model: pm.Model, options: Namespace) -> Any:
                 draws=options.draws,
                 tune=options.tune,
                 chains=options.chains,
-                cores=cores,
+                cores=options.cores or min(options.chains, os.cpu_count() or 1),
                 random_seed=options.seed,
-                progressbar=not options.quiet,
+                quiet=options.quiet,
                 var_names=_stored(model, options),
                 # `check_convergence` knows what a state vector is.
                 compute_convergence_checks=False,
@@ -138,8 +132,6 @@ def _sample(model: pm.Model, options: Namespace) -> Any:
             if "Not enough samples" in str(error):
                 raise KeyboardInterrupt from None
             raise
-        finally:
-            logger.setLevel(level)
 
 
 def _stored(model: pm.Model, options: Namespace) -> list[str] | None:

@@ -70,14 +70,13 @@ class Decomposition:
         # Mean and scale of the weights, or the parameters of the hyperprior, and the bounds.
         bounds = bounds or [pt.constant(-np.inf), pt.constant(np.inf)]
         self._prior = Quantities([*location, *bounds], model)
+        mean, scale, precision, rows, own = roles.branches
         self._read_pool = None
-        if roles.mean is not None:
-            self._read_pool = PoolReader(likelihood, roles.mean, roles.state, roles.weights)
+        if mean is not None:
+            self._read_pool = PoolReader(likelihood, mean, roles.state, roles.weights)
         target = model.rvs_to_values[likelihood]
-        self._data = Quantities([target] if roles.rows is None else [target, roles.rows], model)
-        read = [target, roles.mean, roles.rows, *self.noise.expressions]
-        if roles.own is not None:
-            read.append(roles.own.mean)
+        self._data = Quantities([target] if rows is None else [target, rows], model)
+        read = (target, mean, scale, precision, rows, None if own is None else own.mean)
         self._containers = data_containers(
             [expression for expression in read if expression is not None],
             blockers=model.basic_RVs,

@@ -14,7 +14,7 @@ from pymc_bid.distributions.gtnsng import GTNSNGRV
 from pymc_bid.distributions.interpolation import InterpolationRV
 from pymc_bid.distributions.state_vector import SubsetRV
 from pymc_bid.graph.noise import check_scale, read_noise
-from pymc_bid.graph.own_columns import OwnDensity, split_likelihood
+from pymc_bid.graph.own_columns import Branches, OwnDensity, split_likelihood
 from pymc_bid.graph.pool import EXPECTED, ObservedEntries, indexed_matrix
 from pymc_bid.graph.state_prior import read_inclusion
 from pymc_bid.graph.structure import (
@@ -36,14 +36,10 @@ class Roles:
 
     likelihood: Variable
     """Observed variable A, normal or an `Interpolation`."""
-    mean: Variable | None
-    """B·diag(r)·Y as it stands in the graph; None in an `Interpolation`, where B is A itself."""
+    branches: Branches
+    """Its mean, a matrix, and the rest of its parameters."""
     entries: ObservedEntries | None
     """Which entries of the matrix are observed, None for all of them."""
-    scale: Variable
-    """Standard deviation of the entries as it stands in the graph."""
-    precision: Variable | None
-    """Known precision of the entries besides, 0 for missing ones, of an `Interpolation`."""
     state: Variable
     """State vector r: Bernoulli entries, a subset of fixed size, any other discrete variable; it
     may be observed, or a data container, as after `pm.do`."""
@@ -56,10 +52,11 @@ class Roles:
     """(μ, τ) of each weight, if they are a GTNSNG variable with the bounds of the weights."""
     inclusion: Variable | None
     """Inclusion probabilities, if they are the entries of a beta variable."""
-    own: OwnDensity | None
-    """Density of the chosen columns, in the model with the identity; else they are interpolated."""
-    rows: Variable | None
-    """Rows of the data, None if they are those of the observed matrix."""
+
+    @property
+    def own(self) -> OwnDensity | None:
+        """Density of the chosen columns, in the model with the identity."""
+        return self.branches.own
 
     @property
     def variables(self) -> list[Variable]:
@@ -99,11 +96,13 @@ def read_roles(likelihood: Variable, model: Model) -> Roles:
             "use bid.gbt(A, missing='mask')."
         )
     branches = split_likelihood(likelihood, model)
-    mean, own, entries = branches.mean, branches.own, None
-    if likelihood.ndim == 1 and own is None:
-        mean = indexed_matrix(branches.mean, model)
-        if mean is not None:
-            entries = ObservedEntries(likelihood, branches.mean, mean)
+    entries = None
+    if likelihood.ndim == 1 and branches.own is None:
+        matrix = indexed_matrix(branches.mean, model)
+        if matrix is not None:
+            entries = ObservedEntries(likelihood, branches.mean, matrix)
+            branches = branches._replace(mean=matrix)
+    mean, scale, precision, rows, own = branches
     if likelihood.ndim != 2 and entries is None:
         # PyMC splits a variable with missing entries into vectors.
         raise TypeError(
@@ -124,34 +123,30 @@ def read_roles(likelihood: Variable, model: Model) -> Roles:
             f"The mean of {name} is not a plain product of data, {state.name} and {weights.name}; "
             f"{EXPECTED}."
         )
-    for what, data in (("number of rows", branches.rows), ("precision", branches.precision)):
+    for what, data in (("number of rows", rows), ("precision", precision)):
         if data is not None and random_variables_in([data], model):
             raise TypeError(f"The {what} of {name} is random; a decomposition needs it to be data.")
     if weights not in model.free_RVs:
         raise TypeError(f"{weights.name} is observed; a decomposition needs it to be free.")
-    scales = [branches.scale] if own is None else [branches.scale, own.scale]
+    scales = [scale] if own is None else [scale, own.scale]
     dependents = [v.name for v in random_variables_in(scales, model) if v in (state, weights)]
     if dependents:
         raise TypeError(
             f"The scale of {name} depends on {', '.join(dependents)}; a decomposition needs noise "
             "that does not."
         )
-    noise = read_noise(branches.scale, entries, model)
+    noise = read_noise(scale, entries, model)
     if noise is None:
-        check_scale(likelihood, branches.scale, model)
+        check_scale(likelihood, scale, model)
     return Roles(
         likelihood=likelihood,
-        mean=mean,
+        branches=branches,
         entries=entries,
-        scale=branches.scale,
-        precision=branches.precision,
         state=state,
         weights=weights,
         noise=noise,
         hyperparameters=_read_hyperparameters(weights, model),
         inclusion=read_inclusion(state, model),
-        own=own,
-        rows=branches.rows,
     )
 
 

@@ -15,7 +15,7 @@ from pymc_bid.results.decomposition import (
     InterpolativeDecomposition,
 )
 from pymc_bid.results.diagnostics import state_numbers
-from pymc_bid.results.draws import Draws, read_draws
+from pymc_bid.results.draws import Draws
 from pymc_bid.results.posterior import read_error
 from pymc_bid.results.selection import choose_columns, count_sets, find_groups
 from pymc_bid.results.weights import interpolation_noise, summarise_weights
@@ -88,7 +88,7 @@ def decompose(
     """
     if not 0 < ci_prob < 1:
         raise ValueError(f"ci_prob must be between 0 and 1, got {ci_prob}.")
-    draws = read_draws(idata, A, pool, state, weights, noise)
+    draws = Draws(idata, A, pool, state, weights, noise)
     groups = find_groups(draws.state, draws.candidates.T @ draws.candidates)
     sets = count_sets(draws.state, groups.members)
     before, after = _errors(idata, draws)

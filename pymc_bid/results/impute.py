@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pymc_bid.results.draws import Draws, read_draws
+from pymc_bid.results.draws import Draws
 from pymc_bid.results.predict import summarise_mixture
 
 
@@ -57,7 +57,7 @@ def impute(
     """
     if not 0 < ci_prob < 1:
         raise ValueError(f"ci_prob must be between 0 and 1, got {ci_prob}.")
-    draws = read_draws(idata, A, pool, state, weights, noise)
+    draws = Draws(idata, A, pool, state, weights, noise)
     if draws.target.observed is None:
         raise ValueError("A has no missing entries, or the model was not made with missing='mask'.")
     draws.require_stored("impute", weights, noise)
