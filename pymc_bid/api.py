@@ -14,8 +14,8 @@ from pymc_bid.models import gbt as gbt
 from pymc_bid.models import gbtn as gbtn
 from pymc_bid.plots.chains import plot_autocorrelation as plot_autocorrelation
 from pymc_bid.plots.chains import plot_error as plot_error
+from pymc_bid.plots.chains import plot_inclusion as plot_inclusion
 from pymc_bid.plots.chains import plot_size as plot_size
-from pymc_bid.plots.inclusion import plot_inclusion as plot_inclusion
 from pymc_bid.plots.matrices import plot_decomposition as plot_decomposition
 from pymc_bid.plots.matrices import plot_weights as plot_weights
 from pymc_bid.results.convergence import Convergence as Convergence

@@ -83,51 +83,35 @@ def _add_fit_arguments(fit: argparse.ArgumentParser) -> None:
         type=Path,
         help="one column of the matrix in each column; a first column of text names the rows",
     )
-    data = fit.add_argument_group("data")
-    data.add_argument(
-        "--drop", nargs="+", default=[], metavar="NAME", help="columns to leave out, by name"
-    )
-    data.add_argument(
+    add = fit.add_argument_group("data").add_argument
+    add("--drop", nargs="+", default=[], metavar="NAME", help="columns to leave out, by name")
+    add(
         "--scale",
         choices=("columns", "matrix", "none"),
         default="columns",
         help="standardise each column, the matrix as a whole, or nothing; the priors are meant for "
         "entries of about unit size (default: columns)",
     )
-    model = fit.add_argument_group("model")
-    model.add_argument(
-        "--k", type=int, metavar="N", help="number of columns to choose (default: the data say)"
-    )
-    model.add_argument(
+    add = fit.add_argument_group("model").add_argument
+    add("--k", type=int, metavar="N", help="number of columns to choose (default: the data say)")
+    add(
         "--model",
         choices=("gbt", "gbtn"),
         default="gbt",
         help="prior of the weights: truncated normal, or hierarchical (default: gbt)",
     )
-    model.add_argument(
-        "--paper", action="store_true", help="the paper's model: identity=False, see above"
-    )
-    sampling = fit.add_argument_group("sampling")
-    sampling.add_argument("--chains", type=_count, default=4, metavar="N", help="default: 4")
-    sampling.add_argument(
-        "--cores", type=_count, metavar="N", help="default: as many as chains, up to the machine's"
-    )
-    sampling.add_argument(
-        "--draws", type=_count, default=1000, metavar="N", help="for each chain (default: 1000)"
-    )
-    sampling.add_argument(
-        "--tune", type=_count, default=1000, metavar="N", help="before them (default: 1000)"
-    )
-    sampling.add_argument("--seed", type=int, metavar="N", help="the same seed, the same draws")
-    output = fit.add_argument_group("output")
-    output.add_argument(
-        "--out", type=Path, metavar="RESULT.nc", help="write the decomposition to this netCDF file"
-    )
-    output.add_argument(
-        "--report", type=Path, metavar="REPORT.html", help="write one page with pictures"
-    )
-    output.add_argument("--json", action="store_true", help="print JSON in place of a table")
-    output.add_argument("--quiet", action="store_true", help="no progress bars, no messages")
+    add("--paper", action="store_true", help="the paper's model: identity=False, see above")
+    add = fit.add_argument_group("sampling").add_argument
+    add("--chains", type=_count, metavar="N", default=4, help="default: 4")
+    add("--cores", type=_count, metavar="N", help="default: as many as chains, up to the machine's")
+    add("--draws", type=_count, metavar="N", default=1000, help="for each chain (default: 1000)")
+    add("--tune", type=_count, metavar="N", default=1000, help="before them (default: 1000)")
+    add("--seed", type=int, metavar="N", help="the same seed, the same draws")
+    add = fit.add_argument_group("output").add_argument
+    add("--out", type=Path, metavar="RESULT.nc", help="write the decomposition to a netCDF file")
+    add("--report", type=Path, metavar="REPORT.html", help="write one page with pictures")
+    add("--json", action="store_true", help="print JSON in place of a table")
+    add("--quiet", action="store_true", help="no progress bars, no messages")
 
 
 def _count(text: str) -> int:

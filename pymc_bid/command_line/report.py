@@ -12,8 +12,7 @@ import numpy as np
 
 from pymc_bid.command_line.main import WHY_IDENTITY
 from pymc_bid.command_line.summary import UNITS, columns_to_show, headline
-from pymc_bid.plots.chains import plot_error, plot_size
-from pymc_bid.plots.inclusion import plot_inclusion
+from pymc_bid.plots.chains import plot_error, plot_inclusion, plot_size
 from pymc_bid.plots.matrices import plot_decomposition, plot_weights
 
 if TYPE_CHECKING:

@@ -14,8 +14,7 @@ from pytensor.graph.basic import Apply, Variable
 from pytensor.tensor.elemwise import DimShuffle, Elemwise
 from scipy.special import gammaln
 
-from pymc_bid.distributions.compressed_normal import CompressedNormalRV
-from pymc_bid.distributions.interpolation import InterpolationRV
+from pymc_bid.distributions.interpolation import CompressedNormalRV, InterpolationRV
 from pymc_bid.graph.noise import read_noise
 from pymc_bid.graph.structure import (
     as_function,

@@ -9,9 +9,8 @@ from pymc.model import Model
 from pytensor.graph.basic import Variable
 from pytensor.tensor.random.basic import BernoulliRV, NormalRV
 
-from pymc_bid.distributions.compressed_normal import CompressedNormalRV
 from pymc_bid.distributions.gtnsng import GTNSNGRV
-from pymc_bid.distributions.interpolation import InterpolationRV
+from pymc_bid.distributions.interpolation import CompressedNormalRV, InterpolationRV
 from pymc_bid.distributions.state_vector import SubsetRV
 from pymc_bid.graph.noise import check_scale, read_noise
 from pymc_bid.graph.own_columns import Branches, OwnDensity, split_likelihood
