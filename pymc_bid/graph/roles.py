@@ -12,10 +12,10 @@ from pytensor.tensor.random.basic import BernoulliRV, NormalRV
 from pymc_bid.distributions.gtnsng import GTNSNGRV
 from pymc_bid.distributions.interpolation import CompressedNormalRV, InterpolationRV
 from pymc_bid.distributions.state_vector import SubsetRV
+from pymc_bid.graph.joint import read_inclusion
 from pymc_bid.graph.noise import check_scale, read_noise
 from pymc_bid.graph.own_columns import Branches, OwnDensity, split_likelihood
 from pymc_bid.graph.pool import EXPECTED, ObservedEntries, indexed_matrix
-from pymc_bid.graph.state_prior import read_inclusion
 from pymc_bid.graph.structure import (
     as_function,
     children,
