@@ -98,24 +98,16 @@ def compress(A: Any) -> CompressedMatrix:
     if isinstance(A, CompressedMatrix):
         raise TypeError("A is compressed already.")
     _, columns = labels_of(A)
-    values = (
-        A.to_numpy()
-        if isinstance(A, pd.DataFrame)
-        else A.data
-        if isinstance(A, xr.DataArray)
-        else A
-    )
+    if isinstance(A, pd.DataFrame):
+        values = A.to_numpy()
+    else:
+        values = A.data if isinstance(A, xr.DataArray) else A
     if not hasattr(values, "shape"):
         values = np.asarray(values)
-    if len(values.shape) != 2:
-        raise ValueError(f"A must be a matrix, but its shape is {values.shape}.")
     is_dask = hasattr(values, "__dask_graph__")
-    if is_dask and np.isnan(values.shape[0]):
+    if is_dask and np.isnan(values.shape).any():
         values = values.compute_chunk_sizes()
-    if 0 in values.shape:
-        raise ValueError(f"A is empty, its shape is {values.shape}.")
-    if np.dtype(values.dtype).kind not in "biuf":
-        raise TypeError(f"A must hold real numbers, but its type is {values.dtype}.")
+    require_real_matrix(values, "A")
     if is_dask:
         factor = _factor_of_dask(values)
     else:
@@ -135,26 +127,30 @@ def compress(A: Any) -> CompressedMatrix:
     return CompressedMatrix(factor, int(values.shape[0]), columns)
 
 
-def labels_of(data: Any) -> tuple[NDArray | None, NDArray | None]:
+def require_real_matrix(values: Any, name: str) -> None:
+    """Raise an error unless this is a matrix of real numbers, read or not."""
+    if len(values.shape) != 2:
+        raise ValueError(f"{name} must be a matrix, but has {len(values.shape)} dimensions.")
+    if 0 in values.shape:
+        raise ValueError(f"{name} is empty, its shape is {values.shape}.")
+    if np.dtype(values.dtype).kind not in "biuf":
+        raise TypeError(f"{name} must hold real numbers, but its type is {values.dtype}.")
+
+
+def labels_of(data: Any) -> list[NDArray | None]:
     """Return the labels of rows and columns, None where there are none.
 
     Those of several levels become one string each.
     """
+    indices: list[pd.Index | None] = [None, None]
     if isinstance(data, pd.DataFrame):
         indices = [data.index, data.columns]
     elif isinstance(data, xr.DataArray) and data.ndim == 2:
         indices = [data.indexes.get(dim) for dim in data.dims]
-    else:
-        return None, None
-    rows, columns = (
-        np.array(["/".join(map(str, label)) for label in index])
-        if isinstance(index, pd.MultiIndex)
-        else index
-        if index is None
-        else np.asarray(index)
-        for index in indices
-    )
-    return rows, columns
+    for axis, index in enumerate(indices):
+        if isinstance(index, pd.MultiIndex):
+            indices[axis] = index.map(lambda label: "/".join(map(str, label)))
+    return [None if index is None else np.asarray(index) for index in indices]
 
 
 def _blocks(values: Any) -> Iterator[NDArray[np.float64]]:

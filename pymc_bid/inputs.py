@@ -4,8 +4,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from pytensor.graph.basic import Variable
 
-from pymc_bid.compression import CompressedMatrix, labels_of
+from pymc_bid.compression import CompressedMatrix, labels_of, require_real_matrix
 
 ROWS = "number_of_rows"
 """Name of the data that say how many rows a compressed matrix had."""
@@ -47,12 +48,7 @@ def read_matrix(data: Any, name: str, missing: str | None = None) -> Matrix:
     if isinstance(data, np.ma.MaskedArray):
         data = np.ma.filled(data.astype(np.float64), np.nan)
     array = np.asarray(data)
-    if array.ndim != 2:
-        raise ValueError(f"{name} must be a matrix, but has {array.ndim} dimensions.")
-    if array.size == 0:
-        raise ValueError(f"{name} is empty, its shape is {array.shape}.")
-    if array.dtype.kind not in "biuf":
-        raise TypeError(f"{name} must hold real numbers, but its type is {array.dtype}.")
+    require_real_matrix(array, name)
     values = np.array(array, dtype=np.float64, order="C")
     row_names, column_names = map(labels_or_numbers, (rows, columns), values.shape)
     observed = None
@@ -101,44 +97,53 @@ def read_count(k: Any, size: int) -> int | None:
 def read_whole_number(value: Any, name: str, least: int = 1) -> int:
     """Return `value`, a whole number that is not below `least`."""
     if isinstance(value, bool) or int(value) != value or value < least:
-        kinds = {0: "0 or a positive integer", 1: "a positive integer"}
-        kind = kinds.get(least, f"a whole number, {least} or more")
+        kind = "a positive integer" if least == 1 else f"a whole number, {least} or more"
         raise ValueError(f"{name} must be {kind}, got {value!r}.")
     return int(value)
 
 
-def read_bounds(bounds: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def read_bounds(bounds: Any, shape: tuple[int, ...]) -> list[NDArray[np.float64]]:
     """Return lower and upper bounds of the weights, infinite where there are none."""
-    if bounds is None:
-        bounds = None, None
     try:
-        lower, upper = bounds
-        lower = np.asarray(-np.inf if lower is None else lower, dtype=np.float64)
-        upper = np.asarray(np.inf if upper is None else upper, dtype=np.float64)
-        ordered = (lower < upper).all()
-    except (TypeError, ValueError) as error:
+        lower, upper = (None, None) if bounds is None else bounds
+        read = [
+            read_numbers(-np.inf if lower is None else lower, "lower bounds", "numbers", shape),
+            read_numbers(np.inf if upper is None else upper, "upper bounds", "numbers", shape),
+        ]
+    except TypeError as error:
         raise TypeError(
             "bounds must be None or a pair (lower, upper) of numbers, arrays or None, got "
             f"{bounds!r}."
         ) from error
-    if not ordered:
-        raise ValueError(f"bounds must have lower < upper, got ({lower}, {upper}).")
-    return lower, upper
+    if not (read[0] < read[1]).all():
+        raise ValueError(f"bounds must have lower < upper, got {bounds!r}.")
+    return read
 
 
-def read_numbers(value: Any, name: str, kind: str) -> NDArray[np.float64]:
-    """Return `value`, a number or array that is finite, positive and finite, or between 0 and 1."""
+def read_numbers(value: Any, name: str, kind: str, shape: tuple[int, ...] = ()) -> Any:
+    """Return `value`, numbers of this kind that can be broadcast to `shape`; a variable as it is.
+
+    Kinds are "numbers", "finite", "positive and finite" and "between 0 and 1".
+    """
+    if isinstance(value, Variable):
+        return value
     try:
         numbers = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise TypeError(
             f"{name} must be a number or an array of numbers, got {value!r}."
         ) from error
-    inside = np.isfinite(numbers)
+    inside = np.isfinite(numbers) | (kind == "numbers")
     if kind == "positive and finite":
         inside &= numbers > 0
     elif kind == "between 0 and 1":
         inside &= (numbers >= 0) & (numbers <= 1)
     if not inside.all():
         raise ValueError(f"{name} must be {kind}, got {value!r}.")
+    try:
+        np.broadcast_to(numbers, shape)
+    except ValueError as error:
+        raise ValueError(
+            f"{name} has shape {numbers.shape}, which does not fit {shape}."
+        ) from error
     return numbers

@@ -98,45 +98,36 @@ def reduce_regression(
                 f"The {name} has entries that are nan or infinite. Fill or drop them first."
             )
     shared = pool is target or np.array_equal(pool, target)
+    once = shared and row_weights is None
+    number_of_rows = len(target) if number_of_rows is None else number_of_rows
     if row_weights is None:
-        pattern = np.zeros(target.shape[1], dtype=np.int64)
-        blocks = [_reduce(pool, target, np.arange(target.shape[1]), shared)]
-        number_of_rows = len(target) if number_of_rows is None else number_of_rows
+        distinct, pattern = np.ones((len(target), 1)), np.zeros(target.shape[1], dtype=np.int64)
         rows = np.full(target.shape[1], float(number_of_rows))
     else:
         distinct, pattern = np.unique(row_weights, axis=1, return_inverse=True)
         pattern = np.ravel(pattern).astype(np.int64)
-        blocks = []
-        for index, weight in enumerate(distinct.T):
-            columns, kept = np.flatnonzero(pattern == index), weight > 0
-            root = np.sqrt(weight[kept])[:, None]
-            sides = (root * pool[kept], root * target[np.ix_(kept, columns)])
-            blocks.append(_reduce(*sides, columns, False))
         rows = (row_weights > 0).sum(axis=0).astype(np.float64)
-        if number_of_rows is not None and number_of_rows != len(target):
+        if number_of_rows != len(target):
             if not np.all(row_weights == row_weights[:1]):
                 raise ValueError(
                     "The target is compressed, and its entries differ in precision or are missing; "
                     "one or the other."
                 )
             rows[:] = number_of_rows
+    blocks = []
+    for index, weight in enumerate(distinct.T):
+        columns, kept = np.flatnonzero(pattern == index), weight > 0
+        stacked = np.sqrt(weight[kept])[:, None] * pool[kept]
+        if not once:
+            # Side by side, so that one orthogonal factor reduces both.
+            own = np.sqrt(weight[kept])[:, None] * target[np.ix_(kept, columns)]
+            stacked = np.hstack([stacked, own])
+        if stacked.shape[0] > stacked.shape[1]:
+            stacked = np.linalg.qr(stacked, mode="r")
+        basis = np.ascontiguousarray(stacked[:, : pool.shape[1]])
+        reduced = basis if once else np.ascontiguousarray(stacked[:, pool.shape[1] :])
+        blocks.append(Block(basis, reduced, columns))
     return Regression(_products(blocks, pattern, rows), tuple(blocks), shared)
-
-
-def _reduce(pool, target, columns, shared: bool) -> Block:
-    if shared:
-        if pool.shape[0] > pool.shape[1]:
-            pool = np.linalg.qr(pool, mode="r")
-        basis = np.ascontiguousarray(pool)
-        return Block(basis, basis, columns)
-    number = pool.shape[1]
-    stacked = np.hstack([pool, target])
-    if stacked.shape[0] > stacked.shape[1]:
-        stacked = np.linalg.qr(stacked, mode="r")
-    basis, reduced = (
-        np.ascontiguousarray(side) for side in (stacked[:, :number], stacked[:, number:])
-    )
-    return Block(basis, reduced, columns)
 
 
 def _products(blocks: list[Block], pattern, rows) -> Products:

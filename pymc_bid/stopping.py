@@ -69,7 +69,6 @@ class StopWhenStationary:
     def _start(self):
         self.stopped_at: int | None = None
         self._seen: dict[int, list[tuple[float, ...]]] = {}
-        self._finished: set[int] = set()
         self._checked = 0
         self._warned = False
         # PyMC starts a process for each chain, also for those that wait, before the first draw.
@@ -83,14 +82,12 @@ class StopWhenStationary:
         if draw.tuning:
             return
         series.append(_watched(draw.stats))
-        if draw.is_last:
-            self._finished.add(draw.chain)
         if self._workers == 0 and len(self._seen) > 1:
             # One after the other: these end when the first one did.
             if len(series) == self.stopped_at:
                 raise KeyboardInterrupt
         elif len(self._seen) < self._workers:
-            if self._finished and not self._warned:
+            if draw.is_last and not self._warned:
                 self._warned = True
                 warnings.warn(
                     "Some chains wait until others have ended, so sampling can't be stopped early "

@@ -1,7 +1,6 @@
 """`pymc-bid fit`: read, sample, decompose, write."""
 
 import contextlib
-import logging
 import os
 import sys
 import warnings
@@ -15,20 +14,22 @@ import pandas as pd
 import pymc as pm
 
 from pymc_bid import datasets
-from pymc_bid.command_line.preparation import Prepared, check_numbers, name_rows, standardise
-from pymc_bid.command_line.problems import Problem
-from pymc_bid.command_line.reading import read_file
+from pymc_bid.command_line.main import Problem
+from pymc_bid.command_line.reading import (
+    Prepared,
+    check_numbers,
+    name_rows,
+    read_file,
+    standardise,
+)
 from pymc_bid.command_line.report import write_report
 from pymc_bid.command_line.summary import print_json, print_summary
 from pymc_bid.memory import free_memory, trace_size
 from pymc_bid.models import gbt, gbtn
 from pymc_bid.registration import register_steps
-from pymc_bid.results import (
-    Convergence,
-    InterpolativeDecomposition,
-    check_convergence,
-    decompose,
-)
+from pymc_bid.results.convergence import Convergence, check_convergence
+from pymc_bid.results.decompose import decompose
+from pymc_bid.results.decomposition import InterpolativeDecomposition
 
 EXAMPLE: dict[str, Any] = {"rows": 90, "columns": 15, "rank": 6, "noise": 0.3, "seed": 1}
 """The planted matrix that is decomposed where no file is given."""
@@ -111,11 +112,6 @@ def _model(A: pd.DataFrame, options: Namespace) -> pm.Model:
 
 
 def _sample(model: pm.Model, options: Namespace) -> Any:
-    cores = options.cores or min(options.chains, os.cpu_count() or 1)
-    logger = logging.getLogger("pymc")
-    level = logger.level
-    if options.quiet:
-        logger.setLevel(logging.CRITICAL)
     # The standard output is for the result; progress bars go to the terminal next to it.
     with model, warnings.catch_warnings(), contextlib.redirect_stdout(sys.stderr):
         warnings.simplefilter("ignore")
@@ -124,9 +120,9 @@ def _sample(model: pm.Model, options: Namespace) -> Any:
                 draws=options.draws,
                 tune=options.tune,
                 chains=options.chains,
-                cores=cores,
+                cores=options.cores or min(options.chains, os.cpu_count() or 1),
                 random_seed=options.seed,
-                progressbar=not options.quiet,
+                quiet=options.quiet,
                 var_names=_stored(model, options),
                 # `check_convergence` knows what a state vector is.
                 compute_convergence_checks=False,
@@ -136,8 +132,6 @@ def _sample(model: pm.Model, options: Namespace) -> Any:
             if "Not enough samples" in str(error):
                 raise KeyboardInterrupt from None
             raise
-        finally:
-            logger.setLevel(level)
 
 
 def _stored(model: pm.Model, options: Namespace) -> list[str] | None:

@@ -2,24 +2,18 @@
 
 import base64
 import io
-from collections.abc import Callable
 from html import escape
 from importlib.resources import files
 from pathlib import Path
 from string import Template
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pymc_bid.command_line.arguments import WHY_IDENTITY
+from pymc_bid.command_line.main import WHY_IDENTITY
 from pymc_bid.command_line.summary import UNITS, columns_to_show, headline
-from pymc_bid.plots import (
-    plot_decomposition,
-    plot_error,
-    plot_inclusion,
-    plot_size,
-    plot_weights,
-)
+from pymc_bid.plots.chains import plot_error, plot_inclusion, plot_size
+from pymc_bid.plots.matrices import plot_decomposition, plot_weights
 
 if TYPE_CHECKING:
     from pymc_bid.command_line.fit import Outcome
@@ -32,48 +26,45 @@ WIDE, NARROW = 9.0, 4.2
 def write_report(outcome: "Outcome", path: Path) -> None:
     """Write the report of a run to an HTML file."""
     page = Template(files(__package__).joinpath("report.html").read_text(encoding="utf-8"))
-    path.write_text(page.substitute(_contents(outcome)), encoding="utf-8")
+    words = {name: escape(text) for name, text in _words(outcome).items()}
+    reasons = list(outcome.verdict.reasons)
+    if outcome.interrupted:
+        reasons.append("Sampling was interrupted; what was drawn until then is shown.")
+    content = page.substitute(
+        **words,
+        **_pictures(outcome),
+        reasons="".join(f"<li>{escape(reason)}</li>" for reason in reasons),
+        columns=_column_table(outcome),
+        groups=_groups(outcome.result),
+    )
+    path.write_text(content, encoding="utf-8")
 
 
-def _contents(outcome: "Outcome") -> dict[str, str]:
-    result, options, verdict = outcome.result, outcome.options, outcome.verdict
+def _words(outcome: "Outcome") -> dict[str, str]:
+    result, options = outcome.result, outcome.options
     sizes = outcome.idata["posterior"].sizes
-    state, words = {
+    state, verdict = {
         True: ("good", "The chains agree"),
         False: ("bad", "Not converged: do not rely on this yet"),
         None: ("open", "Convergence can't be told"),
-    }[verdict.converged]
-    reasons = list(verdict.reasons)
-    if outcome.interrupted:
-        reasons.append("Sampling was interrupted; what was drawn until then is shown.")
-    python = _LOAD.format(path="result.nc" if options.out is None else options.out.name)
-    if options.out is None:
-        again = "# Run again with --out result.nc to keep the decomposition in a file, then:"
-        python = f"{again}\n{python}"
+    }[outcome.verdict.converged]
     number = "K left to the data" if options.k is None else f"K = {options.k}"
-    facts = {
+    keep = "# Run again with --out result.nc to keep the decomposition in a file, then:"
+    return {
+        "source": outcome.source,
+        "headline": headline(outcome),
+        "state": state,
+        "verdict": verdict,
         "matrix": f"{result.data.sizes['row']} × {result.data.sizes['column']}",
         "scaling": UNITS[options.scale],
         "model": f"{options.model}, identity={not options.paper}, {number}",
         "draws": f"{sizes['chain']} chains × {sizes['draw']}",
         "seed": "none" if options.seed is None else str(options.seed),
-        "error of C·W": f"{result.mse:.4g} (mean square)",
-        "weights from": f"{result.data.attrs['draws_used']} draws",
-    }
-    return {
-        "source": escape(outcome.source),
-        "headline": escape(headline(outcome)),
-        "state": state,
-        "verdict": words,
-        "reasons": "".join(f"<li>{escape(reason)}</li>" for reason in reasons),
-        "columns": _column_table(outcome),
-        "groups": _groups(result),
-        "pictures": "".join(_pictures(outcome)),
-        "facts": "".join(
-            f"<dt>{escape(name)}</dt><dd>{escape(fact)}</dd>" for name, fact in facts.items()
-        ),
-        "why": "" if options.paper else f"<p>{escape(WHY_IDENTITY)}</p>",
-        "python": escape(python),
+        "mse": f"{result.mse:.4g}",
+        "draws_used": str(result.data.attrs["draws_used"]),
+        "why": "" if options.paper else WHY_IDENTITY,
+        "again": keep if options.out is None else "",
+        "file": "result.nc" if options.out is None else options.out.name,
     }
 
 
@@ -109,78 +100,22 @@ def _groups(result) -> str:
     return f"<h3>Columns that stand for each other</h3><ul>{items}</ul>"
 
 
-_LOAD = """\
-import pymc_bid as bid
-
-result = bid.InterpolativeDecomposition.from_netcdf("{path}")
-print(result)
-result.columns      # the chosen columns
-result.inclusion    # probability of each column
-result.W            # weights, with result.W_sd and result.W_interval
-result.data["centre"], result.data["scale"]  # what each column was standardised with
-"""
-
-
-def _pictures(outcome: "Outcome") -> list[str]:
-    """HTML of each picture."""
+def _pictures(outcome: "Outcome") -> dict[str, str]:
+    """HTML of each picture, empty where there is nothing to show."""
     result, A = outcome.result, outcome.prepared.A
-    pictures = [
-        _figure(
-            "Probability of each column being chosen",
-            "Orange bars are the columns reported. Columns that share a probability stand for each "
-            "other.",
-            lambda axes: plot_inclusion(result, ax=axes),
-            height=3.2,
-        )
-    ]
-    if outcome.options.k is None:
-        pictures.append(
-            _figure(
-                "Number of columns",
-                "Over the draws of each chain, and its distribution. Chains should overlap.",
-                lambda axes: plot_size(result, axes=axes),
-                number=2,
-                width_ratios=[3, 1],
-            )
-        )
-    pictures += [
-        _figure(
-            "Error of each draw",
-            "Should look like noise around one level, the same for all chains.",
-            lambda axes: plot_error(result, ax=axes),
-        ),
-        _figure(
-            "The matrix, its decomposition, and what is left",
-            "Triangles mark the chosen columns. What is left should have no pattern.",
-            lambda axes: plot_decomposition(result, A, axes=axes),
-            number=3,
-            height=3.8,
-            stacked=True,
-        ),
-    ]
-    if result.columns:
-        pictures.append(
-            _figure(
-                "Weights",
-                "How each column is made of the chosen ones, and how well that is known.",
-                lambda axes: plot_weights(result, axes=axes),
-                number=2,
-                height=3.8,
-                stacked=True,
-            )
-        )
-    return pictures
+    wide = {"number": 2, "width_ratios": [3, 1]}
+    size = "" if outcome.options.k is not None else _picture(plot_size, result, **wide)
+    tall = {"height": 3.8, "stacked": True}
+    return {
+        "inclusion": _picture(plot_inclusion, result, height=3.2),
+        "size": size,
+        "error": _picture(plot_error, result),
+        "matrices": _picture(plot_decomposition, result, A, number=3, **tall),
+        "weights": _picture(plot_weights, result, number=2, **tall) if result.columns else "",
+    }
 
 
-def _figure(
-    title: str,
-    text: str,
-    draw: Callable[[Any], Any],
-    number: int = 1,
-    height: float = 2.6,
-    stacked: bool = False,
-    **options,
-) -> str:
+def _picture(plot, *shown, number=1, height=2.6, stacked=False, **options) -> str:
     """HTML of a picture in a wide and a narrow version; on a narrow page axes may be stacked."""
     # Not pyplot, whose windows and state belong to the user.
     from matplotlib.figure import Figure
@@ -191,15 +126,14 @@ def _figure(
         # Each of the stacked ones is a little less high.
         size = (width, height if rows == 1 else 3.2 * rows)
         figure = Figure(figsize=size, layout="constrained")
-        draw(figure.subplots(rows, columns, sharey=True, **options))
+        axes = figure.subplots(rows, columns, sharey=True, **options)
+        plot(*shown, **{"ax" if number == 1 else "axes": axes})
         stream = io.BytesIO()
         figure.savefig(stream, format="png", dpi=144)
         content = base64.b64encode(stream.getvalue()).decode("ascii")
         encoded.append(f"data:image/png;base64,{content}")
     wide, narrow = encoded
     return (
-        f"<figure><h3>{escape(title)}</h3><picture>"
-        f'<source media="(max-width: 640px)" srcset="{narrow}">'
-        f'<img alt="{escape(title)}" src="{wide}"></picture>'
-        f"<figcaption>{escape(text)}</figcaption></figure>"
+        f'<picture><source media="(max-width: 640px)" srcset="{narrow}">'
+        f'<img alt="{plot.__name__.removeprefix("plot_")}" src="{wide}"></picture>'
     )

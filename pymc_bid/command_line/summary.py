@@ -8,7 +8,7 @@ import pandas as pd
 from rich.console import Console
 from rich.table import Table
 
-from pymc_bid.plots.inclusion import WORTH_A_NAME
+from pymc_bid.plots.chains import WORTH_A_NAME
 
 if TYPE_CHECKING:
     from pymc_bid.command_line.fit import Outcome

@@ -6,8 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from pymc_bid.datasets.download import download
-from pymc_bid.datasets.origin import DERIVED, DRIVER_GENES, FILES, require_digest
+from pymc_bid.datasets.origin import DERIVED, DRIVER_GENES, FILES, download, require_digest
 
 FOLDER_VARIABLE = "PYMC_BID_DATA"
 PUBLISHED_METHYLATION = {
@@ -73,7 +72,7 @@ def load(name: str, folder: str | Path | None = None, *, progress: bool = True) 
         return download(FILES[file], progress=progress)
 
     if name in PUBLISHED_METHYLATION:
-        files = PUBLISHED_METHYLATION[name], DRIVER_GENES.name
+        files = PUBLISHED_METHYLATION[name], DRIVER_GENES
         return _driver_methylation(*map(from_origin, files))
     return _read_table(name, from_origin)
 

@@ -1,4 +1,4 @@
-"""Where the paper's data come from, and how to know that they arrived whole."""
+"""Where the paper's data come from, how they get here, and whether they arrived whole."""
 
 import hashlib
 from pathlib import Path
@@ -7,6 +7,8 @@ from typing import NamedTuple
 HOST = "https://raw.githubusercontent.com"
 PRIORS = f"{HOST}/ThomasBrouwer/BMF_Priors/15b20537eefd36347ed84617882eeea1c453e162/data"
 HMF = f"{HOST}/ThomasBrouwer/HMF/43dc2f318312316195fc0bcd101bb1b95e736ff6/methylation/data"
+SECONDS = 30
+"""How long to wait for an answer of the server."""
 
 
 class RemoteFile(NamedTuple):
@@ -19,6 +21,13 @@ class RemoteFile(NamedTuple):
     """"sha256:…" of the content, or "git:…", the name that git gives to it."""
 
 
+def _files(folder: str, kind: str, digests: dict[str, str], prefix: str = "") -> list[RemoteFile]:
+    return [
+        RemoteFile(prefix + name, f"{folder}/{name}", f"{kind}:{digest}")
+        for name, digest in digests.items()
+    ]
+
+
 CCLE = {
     "ec50.txt": "0503ade4b1c37545de571d59c58e3a729ec8fda04e38d6e4a1c745644b1544ae",
     "ic50.txt": "44ea2ac0ac3660b1f16439504359f7664174825fda3574a75de0f1cf6fcf555b",
@@ -29,27 +38,14 @@ METHYLATION = {
     "matched_methylation_geneBody": "4cca9aeab63c04c94282e56296c7fef54618d791",
     "matched_methylation_genePromoter": "c118577a96931f2c22a8c8fb45ed00a3865fbc46",
 }
-DRIVER_GENES = RemoteFile(
-    "intogen-BRCA-drivers-data.geneid",
-    f"{HMF}/intogen-BRCA-drivers-data.geneid",
-    "sha256:a274c49f08b8f2daa819998d236cd1113add1ab2d815ddf660bb6f1002c31b75",
-)
+DRIVER_GENES = "intogen-BRCA-drivers-data.geneid"
+DRIVERS = {DRIVER_GENES: "a274c49f08b8f2daa819998d236cd1113add1ab2d815ddf660bb6f1002c31b75"}
 FILES = {
     file.name: file
     for file in (
-        *(
-            RemoteFile(
-                f"ccle_{name}",
-                f"{PRIORS}/drug_sensitivity/CCLE/processed_all/{name}",
-                f"sha256:{digest}",
-            )
-            for name, digest in CCLE.items()
-        ),
-        *(
-            RemoteFile(name, f"{PRIORS}/methylation/{name}", f"git:{digest}")
-            for name, digest in METHYLATION.items()
-        ),
-        DRIVER_GENES,
+        *_files(f"{PRIORS}/drug_sensitivity/CCLE/processed_all", "sha256", CCLE, "ccle_"),
+        *_files(f"{PRIORS}/methylation", "git", METHYLATION),
+        *_files(HMF, "sha256", DRIVERS),
     )
 }
 DERIVED = {
@@ -79,3 +75,42 @@ def require_digest(path: Path, expected: str, source: str) -> None:
             f"{source} is not the file it should be (damaged, incomplete or changed): its hash is "
             f"{found}, expected {expected}. Nothing was loaded."
         )
+
+
+def download(file: RemoteFile, folder: Path | None = None, progress: bool = True) -> Path:
+    """Return the path of a file, downloaded unless it is in the cache already.
+
+    The file appears in the cache, by default the user's, when it is complete and has the right
+    hash, not before. Errors: ImportError without pooch and tqdm, ConnectionError, and ValueError
+    for a wrong hash.
+    """
+    try:
+        import pooch
+        import requests
+        import tqdm  # noqa: F401
+    except ImportError as error:
+        raise ImportError(
+            "Downloading the data needs pooch and tqdm: pip install 'pymc-bid[datasets]'."
+        ) from error
+
+    def fetch(url, output_file, pooch_of_file):
+        http = pooch.HTTPDownloader(progressbar=progress, timeout=SECONDS)
+        http(url, output_file, pooch_of_file)
+        require_digest(Path(output_file), file.digest, url)
+
+    folder = Path(pooch.os_cache("pymc-bid")) if folder is None else Path(folder)
+    cached = folder / file.name
+    if cached.exists() and digest_of(cached, file.digest.partition(":")[0]) != file.digest:
+        cached.unlink()
+    # Pooch has no name for git's hashes, so `fetch` checks, before pooch lets the file into the
+    # cache.
+    cache = pooch.create(
+        folder, base_url="", registry={file.name: None}, urls={file.name: file.url}
+    )
+    try:
+        return Path(cache.fetch(file.name, downloader=fetch))
+    except requests.RequestException as error:
+        raise ConnectionError(
+            f"{file.url} could not be downloaded ({error}). Without a network, name a folder that "
+            "holds the data by folder= or by the environment variable PYMC_BID_DATA."
+        ) from error

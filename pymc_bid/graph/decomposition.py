@@ -7,18 +7,17 @@ import pytensor.tensor as pt
 from numpy.typing import NDArray
 from pymc.model import Model
 from pytensor.graph.basic import Variable
+from pytensor.graph.traversal import ancestors
 
-from pymc_bid.graph.inclusion import InclusionValues
-from pymc_bid.graph.joint import Joint
+from pymc_bid.graph.joint import InclusionValues, Joint
 from pymc_bid.graph.noise import NoiseValues
 from pymc_bid.graph.own_columns import OwnColumns, OwnDensityValues
 from pymc_bid.graph.pool import PoolReader
 from pymc_bid.graph.roles import distribution_name, read_roles
-from pymc_bid.graph.structure import children, data_containers, parameters_of
+from pymc_bid.graph.structure import data_containers, parameters_of
 from pymc_bid.graph.values import (
     CheckedState,
     Entry,
-    KnownState,
     Point,
     Quantities,
     WeightPrior,
@@ -37,7 +36,7 @@ class Decomposition:
     roles : Roles
         The random variables concerned.
     state, weights, hyperparameters : Entry or None
-        Their entries in a sampler's point; a state vector that is not sampled is a `KnownState`.
+        Their entries in a sampler's point.
     noise : NoiseValues
         The noise variances.
     joint : Joint
@@ -52,30 +51,31 @@ class Decomposition:
 
     def __init__(self, likelihood: Variable, model: Model):
         self.roles = roles = read_roles(likelihood, model)
-        self.state: Entry | KnownState
-        if roles.state not in model.free_RVs:
-            self.state = KnownState(roles.state, model)
-        else:
-            self.state = (Entry if roles.binary else CheckedState)(roles.state, model)
+        known = roles.state not in model.free_RVs
+        self.state = (Entry if roles.binary and not known else CheckedState)(roles.state, model)
+        if known:
+            self.state.read({})
         self.weights = Entry(roles.weights, model)
         self.noise = NoiseValues(roles, model)
-        self.hyperparameters = self._hyperprior = self.inclusion = self.own = None
+        self.hyperparameters = self.inclusion = self.own = None
+        location, bounds = parameters_of(roles.weights)[:2], parameters_of(roles.weights)[2:]
         if roles.hyperparameters is not None:
             self.hyperparameters = Entry(roles.hyperparameters, model)
-            self._hyperprior = Quantities(parameters_of(roles.hyperparameters)[:4], model)
+            location = parameters_of(roles.hyperparameters)[:4]
         if roles.inclusion is not None:
             self.inclusion = InclusionValues(roles.inclusion, roles.state, model)
         if roles.own is not None:
             self.own = OwnDensityValues(roles.own, model)
-        mean, scale, *bounds = parameters_of(roles.weights)
-        self._location = Quantities([mean, scale], model)
-        self._bounds = Quantities(bounds or [pt.constant(-np.inf), pt.constant(np.inf)], model)
-        self._read_pool = None if roles.mean is None else PoolReader(roles)
+        # Mean and scale of the weights, or the parameters of the hyperprior, and the bounds.
+        bounds = bounds or [pt.constant(-np.inf), pt.constant(np.inf)]
+        self._prior = Quantities([*location, *bounds], model)
+        mean, scale, precision, rows, own = roles.branches
+        self._read_pool = None
+        if mean is not None:
+            self._read_pool = PoolReader(likelihood, mean, roles.state, roles.weights)
         target = model.rvs_to_values[likelihood]
-        self._data = Quantities([target] if roles.rows is None else [target, roles.rows], model)
-        read = [target, roles.mean, roles.rows, *self.noise.expressions]
-        if roles.own is not None:
-            read.append(roles.own.mean)
+        self._data = Quantities([target] if rows is None else [target, rows], model)
+        read = (target, mean, scale, precision, rows, None if own is None else own.mean)
         self._containers = data_containers(
             [expression for expression in read if expression is not None],
             blockers=model.basic_RVs,
@@ -93,7 +93,6 @@ class Decomposition:
             self._regression = self._read_regression()
             self._seen = values
             self._fixed_prior: WeightPrior | None = None
-            self._fixed_proposal: WeightPrior | None = None
 
     def regression(self) -> Regression:
         """Return the data as they were at the last `refresh`."""
@@ -146,48 +145,40 @@ class Decomposition:
 
     def weight_prior(self, point: Point) -> WeightPrior:
         """Return the parameters of the prior of Y at a point."""
-        if self._fixed_prior is not None:
-            return self._fixed_prior
-        if self.hyperparameters is not None:
-            mean, precision = np.moveaxis(self.hyperparameters.read(point), -1, 0)
-        else:
-            mean, scale = self._location.as_floats(point)
-            precision = scale**-2.0
-        prior = WeightPrior.of(self.regression().shape, mean, precision, *self._bounds(point))
-        if self._location.fixed and self._bounds.fixed:
-            self._fixed_prior = prior
-        return prior
+        if self.hyperparameters is None:
+            return self.proposal_prior(point)
+        mean, precision = np.moveaxis(self.hyperparameters.read(point), -1, 0)
+        return WeightPrior.of(self.regression().shape, mean, precision, *self._prior(point)[-2:])
 
     def proposal_prior(self, point: Point) -> WeightPrior:
         """Return a truncated normal prior of Y: its own, or the one most like its hierarchy."""
-        if self.hyperparameters is None:
-            return self.weight_prior(point)
-        if self._fixed_proposal is not None:
-            return self._fixed_proposal
+        if self._fixed_prior is not None:
+            return self._fixed_prior
+        mean, scale, *_, lower, upper = self._prior.as_floats(point)
         shape = self.regression().shape
-        bounds = [as_view(value, shape) for value in self._bounds(point)]
-        hyperprior = self.hyperprior(point)
-        arrays = [*hyperprior, *bounds]
-        if all(array.strides == (0, 0) for array in arrays):
-            precision = likely_precision(*(array[0, 0] for array in arrays))
+        if self.hyperparameters is None:
+            precision = scale**-2.0
         else:
-            precision = np.vectorize(likely_precision)(*arrays)
-        prior = WeightPrior.of(shape, hyperprior[0], precision, *bounds)
-        if self._hyperprior.fixed and self._bounds.fixed:
-            self._fixed_proposal = prior
+            arrays = [as_view(value, shape) for value in self._prior(point)]
+            if all(array.strides == (0, 0) for array in arrays):
+                precision = likely_precision(*(array[0, 0] for array in arrays))
+            else:
+                precision = np.vectorize(likely_precision)(*arrays)
+        prior = WeightPrior.of(shape, mean, precision, lower, upper)
+        if self._prior.fixed:
+            self._fixed_prior = prior
         return prior
 
     def hyperprior(self, point: Point) -> tuple[NDArray[np.float64], ...]:
         """μ_μ, τ_μ, α_t, β_t of the GTNSNG prior, each a read-only (N, L) view."""
         shape = self.regression().shape
-        return tuple(as_view(value, shape) for value in self._hyperprior(point))
+        return tuple(as_view(value, shape) for value in self._prior(point)[:4])
 
     @property
     def priors_are_fixed(self) -> bool:
         """Whether the priors of weights, noise and chosen columns depend on no other variable."""
-        known = [self._bounds, self._hyperprior or self._location, self.noise.prior_quantities]
-        if self.own is not None:
-            known.append(self.own.quantities)
+        own = None if self.own is None else self.own.quantities
+        known = (self._prior, self.noise.prior_quantities, own)
         return all(not quantities.names for quantities in known if quantities is not None)
 
 
@@ -252,7 +243,7 @@ def decomposition_of(variable: Variable, model: Model) -> Decomposition:
     for decomposition in find_decompositions(model):
         if variable in decomposition.roles.variables:
             return decomposition
-    observed = [v for v in _descendants(variable, model) if v in model.observed_RVs]
+    observed = [v for v in model.observed_RVs if variable in ancestors([v])]
     if not observed:
         raise TypeError(
             f"{variable.name} enters no observed variable; it needs to be part of "
@@ -266,10 +257,3 @@ def decomposition_of(variable: Variable, model: Model) -> Decomposition:
         "gamma noise variance σ² with scale sqrt(σ²), GTNSNG hyperparameters of the weights, beta "
         "inclusion probabilities."
     )
-
-
-def _descendants(variable: Variable, model: Model) -> list[Variable]:
-    found = children(variable, model)
-    for child in found:
-        found.extend(v for v in children(child, model) if v not in found)
-    return found

@@ -8,7 +8,7 @@ from pymc.model import Model
 from pytensor.graph.basic import Variable
 from pytensor.tensor.random.basic import InvGammaRV
 
-from pymc_bid.graph.entries import ObservedEntries
+from pymc_bid.graph.pool import ObservedEntries
 from pymc_bid.graph.structure import (
     as_function,
     is_monomial,
@@ -91,32 +91,25 @@ class NoiseValues:
     ----------
     variance : Entry or None
         Entry of σ² in a sampler's point, if its conditional is inverse gamma.
-    expressions : list of variables
-        What d is read from.
     prior_quantities : Quantities or None
         Shape and scale of the prior of σ².
     """
 
     def __init__(self, roles: "Roles", model: Model):
-        scale, variance = roles.scale, roles.noise
-        self.variance = self.prior_quantities = self._columns = self._unit = None
-        known = [] if roles.precision is None else [roles.precision]
-        self.expressions = [scale, *known]
-        self._precision = Quantities(known, model)
+        scale, precision = roles.branches.scale, roles.branches.precision
+        self._precision = Quantities([] if precision is None else [precision], model)
         self._scale = Quantities([scale], model)
         self._entries = roles.entries
         self._factor: NDArray[np.float64] | None = None
         parents = random_variables_in([scale], model)
-        evaluate = as_function(parents, [scale])
-        if variance is not None:
-            self.variance = Entry(variance, model)
-            self.prior_quantities = Quantities(parameters_of(variance), model)
-            if variance.ndim == 1 and roles.entries is not None:
-                (size,) = shape_of(variance)
-                self._columns = lambda: _columns_of_entries(evaluate, size)
-        if variance is not None or not _same_in_all_rows(roles.likelihood, scale):
-            ones = [np.ones(shape_of(parent), dtype=parent.dtype) for parent in parents]
-            self._unit = lambda: np.asarray(evaluate(*ones)[0], dtype=np.float64)
+        self._evaluate = as_function(parents, [scale])
+        self._ones = [np.ones(shape_of(parent), dtype=parent.dtype) for parent in parents]
+        self.variance = self.prior_quantities = None
+        if roles.noise is not None:
+            self.variance = Entry(roles.noise, model)
+            self.prior_quantities = Quantities(parameters_of(roles.noise), model)
+        # A scale that is the same in every row has no factor to be divided out.
+        self._whole = roles.noise is None and _same_in_all_rows(roles.likelihood, scale)
 
     @property
     def is_fixed(self) -> bool:
@@ -131,12 +124,12 @@ class NoiseValues:
             if not ((precision >= 0) & np.isfinite(precision)).all():
                 raise ValueError("The precision of the entries must be finite and not negative.")
             weights = np.broadcast_to(precision, shape)
-        if self._columns is not None and not np.array_equal(
-            self._columns(), entries.places(shape) % shape[1]
-        ):
-            raise TypeError("The noise variances are not those of the columns of their entries.")
-        if self._unit is not None:
-            self._factor = factor = self._unit()
+        if self.variance is not None and entries is not None and self._ones[0].ndim == 1:
+            columns = _columns_of_entries(self._evaluate, self._ones[0].size)
+            if not np.array_equal(columns, entries.places(shape) % shape[1]):
+                raise TypeError("The noise variances are not those of the columns of the entries.")
+        if not self._whole:
+            self._factor = factor = np.asarray(self._evaluate(*self._ones)[0], dtype=np.float64)
             if not ((factor > 0) & np.isfinite(factor)).all():
                 raise ValueError("The scale of the entries must be finite and positive.")
             if entries is not None:

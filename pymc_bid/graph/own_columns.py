@@ -14,8 +14,7 @@ from pytensor.graph.basic import Apply, Variable
 from pytensor.tensor.elemwise import DimShuffle, Elemwise
 from scipy.special import gammaln
 
-from pymc_bid.distributions.compressed_normal import CompressedNormalRV
-from pymc_bid.distributions.interpolation import InterpolationRV
+from pymc_bid.distributions.interpolation import CompressedNormalRV, InterpolationRV
 from pymc_bid.graph.noise import read_noise
 from pymc_bid.graph.structure import (
     as_function,
@@ -39,16 +38,18 @@ class OwnDensity(NamedTuple):
 
 
 class Branches(NamedTuple):
-    """Mean and scale of the interpolated columns, and the density of the chosen ones if any."""
+    """What a likelihood is made of: the regression, and the density of chosen columns if any."""
 
     mean: Variable | None
-    """None where the mean is that of `pymc_bid.Interpolation`, a product by its definition."""
+    """B·diag(r)·Y as it stands in the graph; None in an `Interpolation`, where B is A itself."""
     scale: Variable
-    own: OwnDensity | None = None
+    """Standard deviation of the interpolated entries as it stands in the graph."""
     precision: Variable | None = None
-    """Known precision of each entry that an `Interpolation` has besides its scale."""
+    """Known precision of each entry besides, 0 for missing ones, of an `Interpolation`."""
     rows: Variable | None = None
     """Rows of the data, None if they are those of the observed matrix."""
+    own: OwnDensity | None = None
+    """Density of the chosen columns, in the model with the identity; else they are interpolated."""
 
 
 def split_likelihood(likelihood: Variable, model: Model) -> Branches:
@@ -60,7 +61,7 @@ def split_likelihood(likelihood: Variable, model: Model) -> Branches:
     if isinstance(likelihood.owner.op, InterpolationRV):
         _, _, scale, own_mean, own_scale, precision, rows = parameters
         own = _own_density(likelihood, own_mean, own_scale, model)
-        return Branches(None, scale, own, precision, rows)
+        return Branches(None, scale, precision, rows, own)
     mean, scale, *rows = parameters
     if isinstance(likelihood.owner.op, CompressedNormalRV):
         return Branches(mean, scale, rows=rows[0])
@@ -75,7 +76,7 @@ def split_likelihood(likelihood: Variable, model: Model) -> Branches:
         )
     _, own_mean, mean = of_mean
     _, own_scale, scale = of_scale
-    return Branches(mean, scale, _own_density(likelihood, own_mean, own_scale, model))
+    return Branches(mean, scale, own=_own_density(likelihood, own_mean, own_scale, model))
 
 
 def _choice(expression: Variable, model: Model) -> tuple[Variable, Variable, Variable] | None:

@@ -9,19 +9,17 @@ from pymc.model import Model
 from pytensor.graph.basic import Variable
 from pytensor.tensor.random.basic import BernoulliRV, NormalRV
 
-from pymc_bid.distributions.compressed_normal import CompressedNormalRV
 from pymc_bid.distributions.gtnsng import GTNSNGRV
-from pymc_bid.distributions.interpolation import InterpolationRV
+from pymc_bid.distributions.interpolation import CompressedNormalRV, InterpolationRV
 from pymc_bid.distributions.state_vector import SubsetRV
-from pymc_bid.graph.entries import ObservedEntries, indexed_matrix
-from pymc_bid.graph.inclusion import read_inclusion
+from pymc_bid.graph.joint import read_inclusion
 from pymc_bid.graph.noise import check_scale, read_noise
-from pymc_bid.graph.own_columns import OwnDensity, split_likelihood
+from pymc_bid.graph.own_columns import Branches, OwnDensity, split_likelihood
+from pymc_bid.graph.pool import EXPECTED, ObservedEntries, indexed_matrix
 from pymc_bid.graph.structure import (
     as_function,
     children,
     data_containers,
-    is_fixed,
     is_monomial,
     is_polynomial,
     only_parent,
@@ -30,8 +28,6 @@ from pymc_bid.graph.structure import (
     shape_of,
 )
 
-EXPECTED = "write the mean as `(B * r) @ Y`, with r a 0/1 vector and Y a matrix of weights"
-
 
 @dataclass(frozen=True)
 class Roles:
@@ -39,14 +35,10 @@ class Roles:
 
     likelihood: Variable
     """Observed variable A, normal or an `Interpolation`."""
-    mean: Variable | None
-    """B·diag(r)·Y as it stands in the graph; None in an `Interpolation`, where B is A itself."""
+    branches: Branches
+    """Its mean, a matrix, and the rest of its parameters."""
     entries: ObservedEntries | None
     """Which entries of the matrix are observed, None for all of them."""
-    scale: Variable
-    """Standard deviation of the entries as it stands in the graph."""
-    precision: Variable | None
-    """Known precision of the entries besides, 0 for missing ones, of an `Interpolation`."""
     state: Variable
     """State vector r: Bernoulli entries, a subset of fixed size, any other discrete variable; it
     may be observed, or a data container, as after `pm.do`."""
@@ -59,10 +51,11 @@ class Roles:
     """(μ, τ) of each weight, if they are a GTNSNG variable with the bounds of the weights."""
     inclusion: Variable | None
     """Inclusion probabilities, if they are the entries of a beta variable."""
-    own: OwnDensity | None
-    """Density of the chosen columns, in the model with the identity; else they are interpolated."""
-    rows: Variable | None
-    """Rows of the data, None if they are those of the observed matrix."""
+
+    @property
+    def own(self) -> OwnDensity | None:
+        """Density of the chosen columns, in the model with the identity."""
+        return self.branches.own
 
     @property
     def variables(self) -> list[Variable]:
@@ -102,11 +95,13 @@ def read_roles(likelihood: Variable, model: Model) -> Roles:
             "use bid.gbt(A, missing='mask')."
         )
     branches = split_likelihood(likelihood, model)
-    mean, own, entries = branches.mean, branches.own, None
-    if likelihood.ndim == 1 and own is None:
-        mean = indexed_matrix(branches.mean, model)
-        if mean is not None:
-            entries = ObservedEntries(likelihood, branches.mean, mean)
+    entries = None
+    if likelihood.ndim == 1 and branches.own is None:
+        matrix = indexed_matrix(branches.mean, model)
+        if matrix is not None:
+            entries = ObservedEntries(likelihood, branches.mean, matrix)
+            branches = branches._replace(mean=matrix)
+    mean, scale, precision, rows, own = branches
     if likelihood.ndim != 2 and entries is None:
         # PyMC splits a variable with missing entries into vectors.
         raise TypeError(
@@ -127,34 +122,30 @@ def read_roles(likelihood: Variable, model: Model) -> Roles:
             f"The mean of {name} is not a plain product of data, {state.name} and {weights.name}; "
             f"{EXPECTED}."
         )
-    for what, data in (("number of rows", branches.rows), ("precision", branches.precision)):
+    for what, data in (("number of rows", rows), ("precision", precision)):
         if data is not None and random_variables_in([data], model):
             raise TypeError(f"The {what} of {name} is random; a decomposition needs it to be data.")
     if weights not in model.free_RVs:
         raise TypeError(f"{weights.name} is observed; a decomposition needs it to be free.")
-    scales = [branches.scale] if own is None else [branches.scale, own.scale]
+    scales = [scale] if own is None else [scale, own.scale]
     dependents = [v.name for v in random_variables_in(scales, model) if v in (state, weights)]
     if dependents:
         raise TypeError(
             f"The scale of {name} depends on {', '.join(dependents)}; a decomposition needs noise "
             "that does not."
         )
-    noise = read_noise(branches.scale, entries, model)
+    noise = read_noise(scale, entries, model)
     if noise is None:
-        check_scale(likelihood, branches.scale, model)
+        check_scale(likelihood, scale, model)
     return Roles(
         likelihood=likelihood,
-        mean=mean,
+        branches=branches,
         entries=entries,
-        scale=branches.scale,
-        precision=branches.precision,
         state=state,
         weights=weights,
         noise=noise,
         hyperparameters=_read_hyperparameters(weights, model),
         inclusion=read_inclusion(state, model),
-        own=own,
-        rows=branches.rows,
     )
 
 
@@ -233,7 +224,8 @@ def _same_bounds(bounds: list[Variable], hyper: Variable) -> bool:
     """
     weight_bounds = bounds or [pt.constant(-np.inf), pt.constant(np.inf)]
     hyper_bounds = parameters_of(hyper)[-2:]
-    if not all(is_fixed(bound) for bound in (*weight_bounds, *hyper_bounds)):
+    # Data may change, and random variables have a generator, which is a container as well.
+    if data_containers([*weight_bounds, *hyper_bounds]):
         return False
     pairs = zip(weight_bounds, hyper_bounds, strict=True)
     return all(bool(pt.all(pt.eq(mine, theirs)).eval()) for mine, theirs in pairs)

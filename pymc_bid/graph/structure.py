@@ -8,7 +8,7 @@ from pymc.model import Model
 from pytensor.compile.mode import Mode
 from pytensor.compile.ops import ViewOp
 from pytensor.compile.sharedvalue import SharedVariable
-from pytensor.graph.basic import Apply, Constant, Variable
+from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.op import Op
 from pytensor.graph.replace import clone_replace
 from pytensor.graph.traversal import ancestors, toposort
@@ -68,15 +68,6 @@ def parameters_of(variable: Variable) -> list[Variable]:
 def shape_of(variable: Variable) -> tuple[int, ...]:
     """Return the shape that a variable has now."""
     return tuple(int(length) for length in variable.shape.eval(mode=INTERPRETED))
-
-
-def is_fixed(expression: Variable) -> bool:
-    """Whether an expression has one value for ever: no random variable, no data container."""
-    return all(
-        isinstance(node, Constant)
-        for node in ancestors([expression])
-        if node.owner is None or isinstance(node, SharedVariable)
-    )
 
 
 def data_containers(

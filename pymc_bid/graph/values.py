@@ -10,7 +10,7 @@ from pymc.model import Model
 from pymc.pytensorf import inputvars
 from pytensor.graph.basic import Variable
 
-from pymc_bid.graph.structure import INTERPRETED, data_containers, is_fixed
+from pymc_bid.graph.structure import INTERPRETED, data_containers
 
 Point = dict[str, np.ndarray]
 
@@ -73,7 +73,7 @@ class Quantities:
         )
         self.names = set(self._names)
         self.reads_data = bool(data_containers(expressions))
-        self.fixed = not inputs and all(is_fixed(expression) for expression in expressions)
+        self.fixed = not inputs and not self.reads_data
         self._values = self._function() if self.fixed else None
 
     def __call__(self, point: Point) -> list[np.ndarray]:
@@ -88,12 +88,16 @@ class Quantities:
 
 
 class Entry:
-    """One random variable's entry in a sampler's point, with the model's transform undone."""
+    """A random variable's entry in a sampler's point, with the model's transform undone.
+
+    One that is not sampled, but observed or a data container, can be read and not written.
+    """
 
     def __init__(self, variable: Variable, model: Model):
-        value = model.rvs_to_values[variable]
-        transform = model.rvs_to_transforms[variable]
+        value = model.rvs_to_values.get(variable, variable)
+        transform = model.rvs_to_transforms.get(variable)
         self.name = value.name
+        self.sampled = variable in model.free_RVs
         self._dtype = value.dtype
         self._own_dtype = np.int64 if np.dtype(variable.dtype).kind in "iub" else np.float64
         self._backward = self._forward = None
@@ -101,6 +105,8 @@ class Entry:
             self._backward = Quantities([variable], model)
             own = variable.type(name=_OWN_VALUE)
             self._forward = Quantities([transform.forward(own, *variable.owner.inputs)], model)
+        elif not self.sampled:
+            self._backward = Quantities([value], model)
 
     def read(self, point: Point) -> np.ndarray:
         """Return the variable's own value; it must not be written to."""
@@ -115,27 +121,13 @@ class Entry:
 
 
 class CheckedState(Entry):
-    """Entry of a state vector whose distribution may have other values than 0 and 1."""
+    """Entry of a state vector that may have other values than 0 and 1."""
 
     def read(self, point: Point) -> np.ndarray:
         """Return a 0/1 vector; it must not be written to."""
-        return _zeros_and_ones(super().read(point), self.name)
-
-
-class KnownState:
-    """A state vector that is not sampled: observed, or a data container."""
-
-    def __init__(self, variable: Variable, model: Model):
-        self.name = variable.name
-        self._value = Quantities([model.rvs_to_values.get(variable, variable)], model)
-        self.read({})
-
-    def read(self, point: Point) -> np.ndarray:
-        """Return a 0/1 vector; it must not be written to."""
-        return _zeros_and_ones(np.asarray(self._value(point)[0], dtype=np.int64), self.name)
-
-
-def _zeros_and_ones(state: np.ndarray, name: str) -> np.ndarray:
-    if not (state == state.astype(bool)).all():
-        raise ValueError(f"{name} is no state vector: it has values other than 0 and 1, {state}.")
-    return state
+        state = super().read(point)
+        if not (state == state.astype(bool)).all():
+            raise ValueError(
+                f"{self.name} is no state vector: it has values other than 0 and 1, {state}."
+            )
+        return state

@@ -33,6 +33,8 @@ class Convergence:
     """What the verdict rests on, one sentence each."""
     table: pd.DataFrame
     """ESS and R-hat of K, the noise variance, the error and the state vector."""
+    entries: dict[str, NDArray[np.float64]]
+    """Inclusion, its MCSE, flips per draw, ESS and R-hat of each entry of the state vector."""
 
     def __repr__(self):
         verdict = {True: "converged", False: "not converged", None: "can't tell"}[self.converged]
@@ -61,19 +63,7 @@ def check_convergence(idata: Any, *, state: str = "r", noise: str = "sigma2") ->
     converged:...
     """
     states, labels = read_state(idata, state)
-    return judge(idata, states, state_numbers(states), labels, state, noise)
-
-
-def judge(
-    idata: Any,
-    states: NDArray[np.bool_],
-    numbers: dict[str, NDArray[np.float64]],
-    labels: NDArray,
-    state: str,
-    noise: str,
-) -> Convergence:
-    """Put a verdict together, with state vectors and their `state_numbers` that are known."""
-    chains = states.shape[0]
+    numbers, chains = state_numbers(states), states.shape[0]
     known = quantity_table(idata, states, noise)
     reasons, bad, unknown = _state_reasons(states, numbers, labels, state, read_ladder(idata))
     table, known = known.copy(), known.dropna()
@@ -97,7 +87,8 @@ def judge(
         if not bad:
             agreed = f"{chains} chains agree on {', '.join(known.index)}"
             reasons.insert(0, f"{agreed}: R-hat at most {worst:.3f}, ESS at least {least:.0f}.")
-    return Convergence(False if bad else None if unknown else True, tuple(reasons), table)
+    converged = False if bad else None if unknown else True
+    return Convergence(converged, tuple(reasons), table, numbers)
 
 
 def _state_reasons(states, numbers, labels, name, ladder) -> tuple[list[str], bool, bool]:

@@ -8,17 +8,15 @@ import xarray as xr
 from numpy.typing import NDArray
 from pymc.model import Model
 
-from pymc_bid.results.convergence import judge
+from pymc_bid.results.convergence import check_convergence
 from pymc_bid.results.decomposition import (
     OF_CHOSEN_COLUMNS,
     STATE_NUMBERS,
     InterpolativeDecomposition,
 )
-from pymc_bid.results.diagnostics import state_numbers
-from pymc_bid.results.draws import Draws, read_draws
-from pymc_bid.results.groups import find_groups
+from pymc_bid.results.draws import Draws
 from pymc_bid.results.posterior import read_error
-from pymc_bid.results.selection import choose_columns, count_sets
+from pymc_bid.results.selection import choose_columns, count_sets, find_groups
 from pymc_bid.results.weights import interpolation_noise, summarise_weights
 
 
@@ -89,15 +87,15 @@ def decompose(
     """
     if not 0 < ci_prob < 1:
         raise ValueError(f"ci_prob must be between 0 and 1, got {ci_prob}.")
-    draws = read_draws(idata, A, pool, state, weights, noise)
+    draws = Draws(idata, A, pool, state, weights, noise)
     groups = find_groups(draws.state, draws.candidates.T @ draws.candidates)
     sets = count_sets(draws.state, groups.members)
     before, after = _errors(idata, draws)
     error = np.ravel(before if draws.weights is None else after)
     set_error = np.bincount(sets.member.ravel(), error, sets.visits.size) / sets.visits
-    numbers = state_numbers(draws.state)
+    verdict = check_convergence(idata, state=state, noise=noise)
     active, choice = choose_columns(
-        choose, sets, numbers["inclusion"], set_error, np.asarray(draws.basis)
+        choose, sets, verdict.entries["inclusion"], set_error, np.asarray(draws.basis)
     )
     if choice == "median probability":
         _warn_of_split_groups(groups, active, draws.basis)
@@ -110,7 +108,6 @@ def decompose(
         if draws.identity or draws.pool is not None
         else interpolation_noise(draws, active, summary.kept)
     )
-    verdict = judge(idata, draws.state, numbers, draws.basis, state, noise)
     if verdict.converged is False:
         warnings.warn(str(verdict), UserWarning, stacklevel=2)
 
@@ -144,7 +141,7 @@ def decompose(
             "group_member": (("group", "basis"), members),
             "group_probability": ("group", chances[0]),
             "group_expected": ("group", chances[1]),
-            **{f"state_{name}": ("basis", numbers[name]) for name in STATE_NUMBERS},
+            **{f"state_{name}": ("basis", verdict.entries[name]) for name in STATE_NUMBERS},
         },
         coords={
             "row": _plain(draws.rows),

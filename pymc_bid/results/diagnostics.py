@@ -17,8 +17,6 @@ except ImportError:
 
     autocorr = array_stats.autocorr
 
-_BLOCK_BYTES = 2**25
-
 
 def r_hat(values: NDArray) -> float:
     """R-hat (rank-normalised, split) of draws (chain, draw).
@@ -173,16 +171,14 @@ def autocorrelation(
     variable = read_variable(read_posterior(idata), weights, "weights", 2)
     if basis is not None:
         variable = variable.sel({variable.dims[2]: list(basis)})
-    chains, draws, rows, columns = variable.shape
+    chains, draws, rows, _ = variable.shape
     if lags >= draws or lags < 1:
         raise ValueError(f"lags must be between 1 and the {draws} draws less one, got {lags}.")
-    # ArviZ takes Fourier transforms, complex and padded: four times the draws.
-    block = max(1, _BLOCK_BYTES // (columns * draws * 4 * 8))
     total, number = np.zeros(lags + 1), 0
+    # Not all at once: ArviZ takes Fourier transforms, complex and padded, four times the draws.
     for chain in range(chains):
-        for first in range(0, rows, block):
-            part = variable.isel({"chain": chain, variable.dims[2]: slice(first, first + block)})
-            series = np.asarray(part, dtype=np.float64).reshape(draws, -1).T
+        for row in range(rows):
+            series = np.asarray(variable[chain, :, row], dtype=np.float64).T
             # A constant has no autocorrelation.
             series = series[np.ptp(series, axis=1) > 0]
             total += autocorr(series)[:, : lags + 1].sum(axis=0)

@@ -1,7 +1,6 @@
 """The draws of a decomposition, checked against the data, with every mismatch named."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -20,31 +19,74 @@ OWN_VARIANCE, OWN_MEAN = "omega2", "own_mean"
 _CHUNK_BYTES = 2**25
 
 
-@dataclass(frozen=True)
 class Draws:
-    """Draws of a decomposition, checked against the data."""
+    """Draws of a decomposition, checked against the data.
 
-    state: NDArray[np.bool_]
-    """State vectors, (chain, draw, basis)."""
-    weights: xr.DataArray | None
-    """Y, (chain, draw, basis, column), None if it was not stored."""
-    noise: NDArray[np.float64] | None
-    """σ², (chain, draw, 1), or (chain, draw, column) if columns have their own; None if it was not
-    stored."""
-    identity: bool
-    """Whether W[:, J] = I holds inside the model: chosen columns have a density of their own."""
-    own_variance: NDArray[np.float64] | None
-    """ω² of that density, (chain, draw, basis), None if it was not stored."""
-    own_mean: NDArray[np.float64]
-    """Its mean, one number or (basis,)."""
-    target: Matrix
-    pool: Matrix | None
-    """Candidate columns, None if they are those of the target."""
-    basis: NDArray
-    """Labels of the candidate columns."""
-    columns: NDArray
-    """Labels of the target's columns."""
-    rows: NDArray
+    Attributes
+    ----------
+    state : array (chain, draw, basis)
+        State vectors.
+    weights : xarray.DataArray (chain, draw, basis, column) or None
+        Y, None if it was not stored.
+    noise : array (chain, draw, 1) or (chain, draw, column), or None
+        σ², of all columns or of each; None if it was not stored.
+    identity : bool
+        Whether W[:, J] = I holds inside the model: chosen columns have a density of their own.
+    own_variance, own_mean : array
+        ω² of that density, (chain, draw, basis), None if it was not stored; one mean or (basis,).
+    target, pool : Matrix
+        The data, and candidate columns, None if they are those of the target.
+    basis, columns, rows : array
+        Labels of the candidate columns, of the target's columns and of its rows.
+    """
+
+    def __init__(self, idata: Any, A: Any, pool: Any, state: str, weights: str, noise: str):
+        # In a model with a name, what `gbt` made has the prefix that the state vector has.
+        prefix = state[: state.rfind("::") + 2] if "::" in state else ""
+        own_variance, own_mean = prefix + OWN_VARIANCE, prefix + OWN_MEAN
+        constants, posterior = read_group(idata, "constant_data"), read_posterior(idata)
+        missing = "mask" if prefix + OBSERVED in constants else None
+        self.target = read_matrix(A, "A", missing)
+        self.pool = None if pool is None else read_matrix(pool, "pool", missing)
+        self.state, basis = read_state(idata, state)
+        source, name = (self.target, "A") if self.pool is None else (self.pool, "pool")
+        (height, length), size = self.target.values.shape, source.values.shape[1]
+        if size != basis.size:
+            hint = "; pass the candidate columns by `pool=`" if self.pool is None else ""
+            raise ValueError(
+                f"{name} has {size} columns, {state} has {basis.size}: idata is that of another "
+                f"matrix{hint}."
+            )
+        if len(source.values) != height:
+            raise ValueError(f"pool has {len(source.values)} rows, A has {height}.")
+        self.basis = _agree(source.columns, basis, name)
+        self.weights = None
+        if weights in posterior:
+            self.weights = read_variable(posterior, weights, "weights", 2)
+            found = self.weights.shape[2:]
+            if found != (size, length):
+                raise ValueError(
+                    f"{weights} is {found[0]} × {found[1]} in the posterior, but the data need "
+                    f"{size} × {length}: idata is that of another matrix."
+                )
+        _check_observed(idata, self.target, prefix)
+        self.rows = labels_or_numbers(self.target.rows, height)
+        self.columns = self.target.columns
+        if self.columns is None:
+            self.columns = self.basis if self.pool is None else np.arange(length)
+            if self.pool is not None and self.weights is not None:
+                self.columns = self.weights.indexes.get(self.weights.dims[-1], self.columns)
+            self.columns = np.asarray(self.columns)
+        self.noise = _read_numbers(posterior, noise, "noise")
+        if self.noise is not None:
+            self.noise = self.noise.reshape(*self.shape, -1)
+            entries = self.noise.shape[2]
+            if entries not in (1, length):
+                raise ValueError(f"{noise} has {entries} entries, A has {length} columns.")
+        # Either mark will do: draws may have been stored without ω².
+        self.identity = own_variance in posterior or own_mean in constants
+        self.own_variance = _read_numbers(posterior, own_variance, "own variance")
+        self.own_mean = np.asarray(constants.get(own_mean, 0.0), dtype=np.float64)
 
     @property
     def candidates(self) -> NDArray[np.float64]:
@@ -102,72 +144,6 @@ class Draws:
         for name, values in stored.items():
             if values is None:
                 raise ValueError(f"{purpose} needs {name!r}, which is not in the posterior.")
-
-
-def read_draws(
-    idata: Any,
-    A: Any,
-    pool: Any = None,
-    state: str = "r",
-    weights: str = "Y",
-    noise: str = "sigma2",
-) -> Draws:
-    """Read the draws of a decomposition and check that they belong to the data."""
-    # In a model with a name, what `gbt` made has the prefix that the state vector has.
-    prefix = state[: state.rfind("::") + 2] if "::" in state else ""
-    own_variance, own_mean = prefix + OWN_VARIANCE, prefix + OWN_MEAN
-    constants = read_group(idata, "constant_data")
-    missing = "mask" if prefix + OBSERVED in constants else None
-    target = read_matrix(A, "A", missing)
-    candidates = None if pool is None else read_matrix(pool, "pool", missing)
-    posterior = read_posterior(idata)
-    states, basis = read_state(idata, state)
-    source, name = (target, "A") if candidates is None else (candidates, "pool")
-    if source.values.shape[1] != basis.size:
-        hint = "; pass the candidate columns by `pool=`" if candidates is None else ""
-        raise ValueError(
-            f"{name} has {source.values.shape[1]} columns, {state} has {basis.size}: idata is that "
-            f"of another matrix{hint}."
-        )
-    if candidates is not None and candidates.values.shape[0] != target.values.shape[0]:
-        raise ValueError(
-            f"pool has {candidates.values.shape[0]} rows, A has {target.values.shape[0]}."
-        )
-    basis = _agree(source.columns, basis, name)
-    stored = read_variable(posterior, weights, "weights", 2) if weights in posterior else None
-    shape = (basis.size, target.values.shape[1])
-    if stored is not None and stored.shape[2:] != shape:
-        raise ValueError(
-            f"{weights} is {stored.shape[2]} × {stored.shape[3]} in the posterior, but the data "
-            f"need {shape[0]} × {shape[1]}: idata is that of another matrix."
-        )
-    _check_observed(idata, target, prefix)
-    columns = target.columns
-    if columns is None:
-        columns = basis if candidates is None else np.arange(shape[1])
-        if candidates is not None and stored is not None and stored.dims[-1] in stored.coords:
-            columns = stored[stored.dims[-1]].values
-    variances = _read_numbers(posterior, noise, "noise")
-    if variances is not None:
-        variances = variances.reshape(*states.shape[:2], -1)
-        if variances.shape[2] not in (1, shape[1]):
-            raise ValueError(
-                f"{noise} has {variances.shape[2]} entries in the posterior, A {shape[1]} columns."
-            )
-    return Draws(
-        state=states,
-        weights=stored,
-        noise=variances,
-        # Either mark will do: draws may have been stored without ω².
-        identity=own_variance in posterior or own_mean in constants,
-        own_variance=_read_numbers(posterior, own_variance, "own variance"),
-        own_mean=np.asarray(constants.get(own_mean, 0.0), dtype=np.float64),
-        target=target,
-        pool=candidates,
-        basis=basis,
-        columns=columns,
-        rows=labels_or_numbers(target.rows, target.values.shape[0]),
-    )
 
 
 def _read_numbers(posterior: xr.Dataset, name: str, argument: str) -> NDArray[np.float64] | None:

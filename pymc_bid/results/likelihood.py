@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 
 from pymc_bid.inputs import read_whole_number
-from pymc_bid.results.draws import Draws, read_draws
+from pymc_bid.results.draws import Draws
 from pymc_bid.results.posterior import read_posterior, with_groups
 
 UNITS = ("row", "entry")
@@ -56,7 +56,7 @@ def log_likelihood(
     if by not in UNITS:
         raise ValueError(f"by must be one of {', '.join(map(repr, UNITS))}, got {by!r}.")
     thin = read_whole_number(thin, "thin")
-    draws = read_draws(idata, A, pool, state, weights, noise)
+    draws = Draws(idata, A, pool, state, weights, noise)
     if draws.target.compressed:
         raise TypeError("A is compressed and has no rows to leave out; pass the matrix itself.")
     draws.require_stored("The log likelihood", weights, noise)

@@ -9,10 +9,8 @@ import pandas as pd
 import pytest
 
 from pymc_bid.command_line import reading
-from pymc_bid.command_line.main import UNUSABLE, main
-from pymc_bid.command_line.preparation import check_numbers, name_rows, standardise
-from pymc_bid.command_line.problems import Problem
-from pymc_bid.command_line.reading import read_file
+from pymc_bid.command_line.main import UNUSABLE, Problem, main
+from pymc_bid.command_line.reading import check_numbers, name_rows, read_file, standardise
 
 VALUES = np.array([[1.5, 2.0, -3.0], [0.0, 4.25, 1.0]])
 TABLE = pd.DataFrame(VALUES, columns=["x", "y", "z"])

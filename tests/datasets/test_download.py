@@ -6,8 +6,7 @@ import sys
 
 import pytest
 
-from pymc_bid.datasets.download import download
-from pymc_bid.datasets.origin import RemoteFile
+from pymc_bid.datasets.origin import RemoteFile, download
 
 CONTENT = b"1\t2\n3\t4\n" * 1000
 SHA256 = f"sha256:{hashlib.sha256(CONTENT).hexdigest()}"

@@ -34,5 +34,5 @@ def test_duplicates_are_exact_copies_with_names_and_weights_of_their_own():
 
 @pytest.mark.parametrize("duplicates", [-1, 0.5, True])
 def test_a_number_of_duplicates_that_is_none_is_refused(duplicates):
-    with pytest.raises(ValueError, match="duplicates must be 0 or a positive integer"):
+    with pytest.raises(ValueError, match="duplicates must be a whole number, 0 or more"):
         make_planted(duplicates=duplicates)

@@ -11,7 +11,7 @@ import pymc as pm
 import pytest
 
 import pymc_bid as bid
-from pymc_bid.command_line.arguments import make_parser
+from pymc_bid.command_line.main import make_parser
 
 matplotlib.use("Agg")
 pytestmark = pytest.mark.documentation

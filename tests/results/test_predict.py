@@ -18,8 +18,9 @@ def test_moments_and_quantiles_are_those_of_the_mixture(of_columns):
     chosen = rng.normal(size=(7, 3)) * [[1], [5], [20], [1], [1], [0], [1]]
     weights = rng.uniform(-1, 1, (40, 3, 4))
     noise = rng.gamma(2.0, 0.05, (40, 4 if of_columns else 1))
-    # Two far lumps, where Newton's method alone would go astray.
+    # Two far lumps, with hardly any mass between them, and one distribution over and over.
     weights[:20, :, 3] += 30
+    weights[:, :, 2] = 0.5
     found = predict_rows(chosen, weights, noise, 0.9)
     centres = np.einsum("mk,skl->sml", chosen, weights)
     np.testing.assert_allclose(found.mean, centres.mean(axis=0), atol=1e-12)

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from pymc_bid.results.groups import find_groups
-from pymc_bid.results.selection import count_sets
+from pymc_bid.results.selection import count_sets, find_groups
 
 
 def states(*sets, columns=6):
@@ -49,7 +48,7 @@ def test_a_chain_of_similar_columns_is_not_one_group():
     angles = np.deg2rad([0, 10, 22, 32])
     data = np.stack([np.cos(angles), np.sin(angles)])
     draws = np.ones((1, 10, 4), dtype=bool)
-    found = find_groups(draws, data.T @ data, alike=0.9)
+    found = find_groups(draws, data.T @ data)
     assert sorted(members.tolist() for members in found.members) == [[0, 1], [2, 3]]
 
 
