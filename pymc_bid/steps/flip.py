@@ -2,12 +2,10 @@
 
 from typing import ClassVar
 
-import numpy as np
-
 from pymc_bid.graph.values import Point
 from pymc_bid.kernels.exact.paper import flip_sweep
 from pymc_bid.steps.exchange import ChainState
-from pymc_bid.steps.state import StateStep, counts_of
+from pymc_bid.steps.state import StateStep, counts_of, statistics_of
 
 
 class FlipStep(StateStep):
@@ -28,18 +26,7 @@ class FlipStep(StateStep):
 
     name = "bid_flip"
     fixed_size = False
-    statistics: ClassVar = {
-        "K": np.int64,
-        "round_trips": np.int64,
-        "exchanges_tried": np.int64,
-        "exchanges_accepted": np.int64,
-        "neighbours_tried": np.int64,
-        "neighbours_accepted": np.int64,
-        "flips_tried": np.int64,
-        "flips_accepted": np.int64,
-        "moves_tried": np.int64,
-        "moves_accepted": np.int64,
-    }
+    statistics: ClassVar = statistics_of("flips")
 
     def paper(self, *arrays):
         """One sweep of flips with the weights standing still."""

@@ -246,6 +246,13 @@ def _started(
     return (rng.random(state.size) < expit(log_prior_odds)).astype(state.dtype)
 
 
+def statistics_of(moves: str) -> dict[str, type]:
+    """Name what a step reports that makes `moves` in the paper's scheme."""
+    kinds = ("exchanges", "neighbours", moves, "moves")
+    counts = [f"{kind}_{name}" for kind in kinds for name in ("tried", "accepted")]
+    return dict.fromkeys(["K", "round_trips", *counts], np.int64)
+
+
 def counts_of(**moves) -> dict[str, int]:
     """Name how many moves of each kind were tried and accepted."""
     return {

@@ -2,10 +2,8 @@
 
 from typing import ClassVar
 
-import numpy as np
-
 from pymc_bid.kernels.exact.paper import swap_once
-from pymc_bid.steps.state import StateStep, counts_of
+from pymc_bid.steps.state import StateStep, counts_of, statistics_of
 
 
 class SwapStep(StateStep):
@@ -24,18 +22,7 @@ class SwapStep(StateStep):
 
     name = "bid_swap"
     fixed_size = True
-    statistics: ClassVar = {
-        "K": np.int64,
-        "round_trips": np.int64,
-        "exchanges_tried": np.int64,
-        "exchanges_accepted": np.int64,
-        "neighbours_tried": np.int64,
-        "neighbours_accepted": np.int64,
-        "swaps_tried": np.int64,
-        "swaps_accepted": np.int64,
-        "moves_tried": np.int64,
-        "moves_accepted": np.int64,
-    }
+    statistics: ClassVar = statistics_of("swaps")
 
     def paper(self, *arrays):
         """Try one exchange with the weights standing still."""
