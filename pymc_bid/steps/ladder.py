@@ -6,7 +6,7 @@ from scipy.special import erfinv
 
 from pymc_bid.kernels.exact.exchange import weigh_weights
 from pymc_bid.kernels.ladder.given_noise import advance_given_noise, move_beside
-from pymc_bid.kernels.ladder.integrated_noise import advance_integrated, swap_beside
+from pymc_bid.kernels.ladder.integrated_noise import advance_integrated, move_beside_integrated
 from pymc_bid.kernels.ladder.replicas import Reference, Replicas, Turn
 from pymc_bid.kernels.types import Box, Marginal
 from pymc_bid.steps.settings import (
@@ -135,7 +135,7 @@ class Ladder:
         number = replicas.powers.size
         last = min(self._next + self._at_once, number)
         is_new = self.is_new or (self.given_noise and self._is_placed)
-        turn = Turn(self._round, self._next, last, is_new, self._swaps(marginal))
+        turn = Turn(self._round, self._next, last, is_new, MOST_SWAPS)
         arguments = (rng, turn, replicas, marginal, self._reference)
         if self.given_noise:
             trips = advance_given_noise(*arguments, box)
@@ -148,11 +148,6 @@ class Ladder:
             self._round, self._next = self._round + 1, 0
         self._sizes += (replicas.states[0].sum(), 1.0)
         return int(trips)
-
-    def _swaps(self, marginal: Marginal) -> int:
-        if not self.given_noise:
-            return marginal.log_odds.size
-        return MOST_SWAPS
 
     def _set_pace(self, marginal: Marginal, box: Box, size: float) -> None:
         """Find how many replicas move in one iteration, for sets of a typical size."""
@@ -214,7 +209,7 @@ class Ladder:
             order = (rng.random() < 0.5, self.replicas.bound_powers[0])
             move_beside(rng, *order, state, log_variances, *arguments, box)
         else:
-            swap_beside(rng, state.size, state, self.replicas.memory, *arguments)
+            move_beside_integrated(rng, MOST_SWAPS, state, self.replicas.memory, *arguments)
 
     def adapt(self, marginal: Marginal, box: Box) -> bool:
         """While tuning: place replicas so that all neighbours exchange equally often.

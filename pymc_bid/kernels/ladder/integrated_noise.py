@@ -4,12 +4,15 @@ A table of few columns has few sets, which come up again and again: their eviden
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pymc_bid.kernels.compilation import part, spread
 from pymc_bid.kernels.held import held
 from pymc_bid.kernels.ladder.replicas import (
+    Reference,
     count_round_trips,
     decide,
     draw_movable,
@@ -19,6 +22,18 @@ from pymc_bid.kernels.ladder.replicas import (
 )
 from pymc_bid.kernels.marginal.evidence import log_evidence_of_set
 from pymc_bid.kernels.random_numbers import generator_at, random_kernel
+from pymc_bid.kernels.types import Marginal
+
+
+class Place(NamedTuple):
+    """A place of the path, what it is between, and what is known of sets."""
+
+    power: float
+    """β."""
+    memory: NDArray[np.float64]
+    """See `Replicas`."""
+    marginal: Marginal
+    reference: Reference
 
 
 @part()
@@ -31,62 +46,70 @@ def number_of(state):
 
 
 @part()
-def look_up(state, number, memory, marginal):
+def look_up(state, number, place):
     """Return the log evidence of a set, from memory if it is there."""
-    if math.isnan(memory[number]):
-        memory[number] = log_evidence_of_set(state, marginal)
-    return memory[number]
+    if math.isnan(place.memory[number]):
+        place.memory[number] = log_evidence_of_set(state, place.marginal)
+    return place.memory[number]
 
 
 @spread()
-def offer(rng, pair, present, power, state, memory, marginal, reference):
-    """Offer to change a pair of columns, or only the first if the second is -1.
+def offer(rng, first, second, number, state, place):
+    """Offer to change a pair of columns, or one column if both are the same.
 
-    `present` is the log evidence of the state, returned as it is afterwards.
+    `number` is that of the state, returned as it is afterwards.
     """
-    first, second = pair
-    sign = 1.0 - 2.0 * state[first]
-    log_reference = sign * reference.log_odds
-    log_prior = sign * marginal.log_odds[first]
-    state[first] = 1 - state[first]
-    if second >= 0:
-        state[second] = 1 - state[second]
+    power, log_odds, sign = place.power, place.marginal.log_odds, 1.0 - 2.0 * state[first]
+    log_reference, log_prior = sign * place.reference.log_odds, sign * log_odds[first]
+    proposed = number ^ (1 << first)
+    if second != first:
         log_reference = 0.0
-        log_prior -= sign * marginal.log_odds[second]
-    found = look_up(state, number_of(state), memory, marginal)
+        log_prior -= sign * log_odds[second]
+        proposed ^= 1 << second
+    present = look_up(state, number, place)
+    toggle(first, second, state)
+    found = look_up(state, proposed, place)
     log_ratio = power * (found - present + log_prior) + (1.0 - power) * log_reference
     if rng.standard_exponential() > -log_ratio:
-        return found
+        return proposed
+    toggle(first, second, state)
+    return number
+
+
+@spread()
+def toggle(first, second, state):
+    """Change a pair of columns, or one if both are the same."""
     state[first] = 1 - state[first]
-    if second >= 0:
+    if second != first:
         state[second] = 1 - state[second]
-    return present
 
 
 @spread()
-def move_state(rng, power, swaps, state, memory, marginal, reference):
-    """Move a replica by flips and swaps."""
-    present = look_up(state, number_of(state), memory, marginal)
-    if not reference.fixed_size:
-        for column in range(state.size):
-            if not is_forced(column, marginal):
-                present = offer(
-                    rng, (column, -1), present, power, state, memory, marginal, reference
-                )
+def offer_swaps(rng, swaps, number, state, place):
+    """Offer pairs of a chosen column and one that is not, drawn at random, to change places."""
     for _ in range(swaps):
-        leaving = draw_movable(rng, state, 1, marginal)
-        entering = draw_movable(rng, state, 0, marginal)
+        leaving = draw_movable(rng, state, 1, place.marginal)
+        entering = draw_movable(rng, state, 0, place.marginal)
         if leaving >= 0 and entering >= 0:
-            present = offer(
-                rng, (leaving, entering), present, power, state, memory, marginal, reference
-            )
+            number = offer(rng, leaving, entering, number, state, place)
 
 
 @spread()
-def log_ratio_of(state, memory, marginal, reference):
+def move_state(rng, swaps, state, place):
+    """Move a replica by flips and swaps."""
+    number = number_of(state)
+    if not place.reference.fixed_size:
+        for column in range(state.size):
+            if not is_forced(column, place.marginal):
+                number = offer(rng, column, column, number, state, place)
+    offer_swaps(rng, swaps, number, state, place)
+
+
+@spread()
+def log_ratio_of(state, place):
     """Return the log of the marginal model over the reference at a set."""
-    log_prior, log_reference = log_priors(state, marginal, reference)
-    return look_up(state, number_of(state), memory, marginal) + log_prior - log_reference
+    log_prior, log_reference = log_priors(state, place.marginal, place.reference)
+    return look_up(state, number_of(state), place) + log_prior - log_reference
 
 
 @random_kernel
@@ -97,40 +120,36 @@ def advance_integrated(stream, turn, replicas, marginal, reference):
     """
     rng = generator_at(stream)
     marginal, reference, replicas = held(marginal), held(reference), held(replicas)
-    powers, states, memory = replicas.powers, replicas.states, replicas.memory
+    powers, states = replicas.powers, replicas.states
     if turn.is_new:
-        memory[:] = np.nan
+        replicas.memory[:] = np.nan
+    place = held(Place(1.0, replicas.memory, marginal, reference))
     for index in range(turn.first, turn.last):
         if powers[index] == 0.0:
             draw_reference_state(rng, states[index], marginal, reference)
         else:
-            move_state(rng, powers[index], turn.swaps, states[index], memory, marginal, reference)
+            place.power = powers[index]
+            move_state(rng, turn.swaps, states[index], place)
     if turn.last == powers.size:
         for first in range(turn.round % 2, powers.size - 1, 2):
-            difference = log_ratio_of(states[first + 1], memory, marginal, reference)
-            difference -= log_ratio_of(states[first], memory, marginal, reference)
+            difference = log_ratio_of(states[first + 1], place)
+            difference -= log_ratio_of(states[first], place)
             decide(rng, first, (powers[first] - powers[first + 1]) * difference, replicas)
     return count_round_trips(replicas)
 
 
 @random_kernel
-def swap_beside(stream, swaps, state, memory, marginal, reference):
-    """Move a set by flips and swaps of columns drawn at random, each a reversible step of its own.
+def move_beside_integrated(stream, swaps, state, memory, marginal, reference):
+    """Move a set by a flip or by swaps of columns drawn at random, each a reversible step.
 
-    Parameters are those of `pymc_bid.kernels.ladder.given_noise.move_beside`; a single column or
-    pair is offered where K is free, `swaps` pairs where it is fixed.
+    One column or, at random and where K is fixed, `swaps` pairs. Other parameters are those of
+    `pymc_bid.kernels.ladder.given_noise.move_beside`.
     """
     rng, marginal, reference = generator_at(stream), held(marginal), held(reference)
-    present = look_up(state, number_of(state), memory, marginal)
+    place, number = held(Place(1.0, memory, marginal, reference)), number_of(state)
     if not reference.fixed_size and rng.random() < 0.5:
         column = int(rng.random() * state.size)
         if not is_forced(column, marginal):
-            offer(rng, (column, -1), present, 1.0, state, memory, marginal, reference)
-        return
-    for _ in range(swaps):
-        leaving = draw_movable(rng, state, 1, marginal)
-        entering = draw_movable(rng, state, 0, marginal)
-        if leaving >= 0 and entering >= 0:
-            present = offer(
-                rng, (leaving, entering), present, 1.0, state, memory, marginal, reference
-            )
+            offer(rng, column, column, number, state, place)
+    else:
+        offer_swaps(rng, swaps, number, state, place)
