@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from pymc_bid.kernels.compilation import spread
+from pymc_bid.kernels.compilation import part, spread
 from pymc_bid.kernels.held import copy_into, held
 from pymc_bid.kernels.ladder.moves import move_set
 from pymc_bid.kernels.ladder.replicas import (
@@ -38,48 +38,62 @@ def replica_at(index, replicas):
 
 
 @spread()
-def redraw_noise(rng, replica, rung):
-    """Draw the noise variances of a replica by a proposal that does not look at present ones."""
+def redraw_noise(rng, densities, replica, rung):
+    """Draw the noise variances of a replica by a proposal that does not look at present ones.
+
+    Returns log [f / q] of those that it then has, see `log_noise_weights`.
+    """
     x = replica.log_variances
     proposed = held(Replica(replica.state, np.empty(x.size), replica.log_mass))
-    densities = noise_densities(replica.state, rung.marginal)
     found, present = log_noise_weights(rng, densities, x, proposed.log_variances, rung)
     log_mass = mass_of(rng, proposed, rung)
-    if not is_rejected(rng, found - present, log_mass, replica, rung):
-        copy_into(proposed.log_variances, x)
-        replica.log_mass[0] = log_mass
+    if is_rejected(rng, found - present, log_mass, replica, rung):
+        return present
+    copy_into(proposed.log_variances, x)
+    replica.log_mass[0] = log_mass
+    return found
 
 
 @spread()
-def move_replica(rng, swaps, replica, rung):
-    """Move a replica, or draw it from the reference."""
-    reference, x = rung.reference, replica.log_variances
+def move_replica(rng, swaps, redrawing, replica, rung):
+    """Move a replica, its noise variances only if asked to, or draw it from the reference."""
+    reference, marginal, x = rung.reference, rung.marginal, replica.log_variances
+    noise_is_free = math.isnan(marginal.held[0])
     if rung.power == 0.0:
-        draw_reference_state(rng, replica.state, rung.marginal, reference)
-        if math.isnan(rung.marginal.held[0]):
+        draw_reference_state(rng, replica.state, marginal, reference)
+        if noise_is_free:
             for group in range(x.size):
                 x[group] = draw_log_gamma(rng, reference.shape, reference.scale)
         return
     move_set(rng, False, swaps, replica, rung)
-    if math.isnan(rung.marginal.held[0]):
-        redraw_noise(rng, replica, rung)
+    if redrawing and noise_is_free:
+        redraw_noise(rng, noise_densities(replica.state, marginal), replica, rung)
 
 
 @spread()
-def log_exchange_ratio(rng, state, x, proposed, own, other):
+def log_exchange_ratio(rng, replica, proposed, own, other):
     """Return what one of two replicas adds to the log ratio of an exchange, bounds left out.
 
-    It goes from its own rung to the other's, with noise variances drawn anew.
+    It goes from its own rung to the other's, with noise variances drawn anew; and draws them anew
+    at its own before, since all that takes is at hand.
     """
+    state, x = replica.state, replica.log_variances
     marginal, difference = own.marginal, other.power - own.power
     log_prior, log_reference = log_priors(state, marginal, own.reference)
     if not math.isnan(marginal.held[0]):
         copy_into(x, proposed)
         return difference * (log_prior - log_reference + log_evidence_of_set(state, marginal))
     densities = noise_densities(state, marginal)
+    present = redraw_noise(rng, densities, replica, own)
     found = log_noise_weights(rng, densities, x, proposed, other)[0]
-    found -= log_noise_weights(rng, densities, x, np.empty(x.size), own)[1]
-    return found + difference * (log_prior - log_reference + densities.rest)
+    return found - present + difference * (log_prior - log_reference + densities.rest)
+
+
+@part()
+def partner_of(index, turn, number):
+    """Return the replica that one is offered an exchange with in this round, or itself."""
+    other = index + 1 if (index - turn.round) % 2 == 0 else index - 1
+    return other if 0 <= other < number else index
 
 
 @spread()
@@ -94,8 +108,8 @@ def exchange_pair(rng, first, cold, hot, replicas):
     at_cold, at_hot = x[second].copy(), x[first].copy()
     log_ratio, found, kept, masses = 0.0, 0.0, 0.0, replicas.log_masses
     if cold.power != hot.power:
-        log_ratio += log_exchange_ratio(rng, states[first], x[first], at_hot, cold, hot)
-        log_ratio += log_exchange_ratio(rng, states[second], x[second], at_cold, hot, cold)
+        log_ratio += log_exchange_ratio(rng, replica_at(first, replicas), at_hot, cold, hot)
+        log_ratio += log_exchange_ratio(rng, replica_at(second, replicas), at_cold, hot, cold)
     if cold.bound_power > 0.0:
         # Bounds enter where all powers are 1, and noise variances stay as they are.
         known = hot.bound_power > 0.0
@@ -131,7 +145,8 @@ def advance_given_noise(stream, turn, replicas, marginal, reference, box):
     for index in range(number):
         rung = held(Rung(replicas.powers[index], gammas[index], marginal, reference, box))
         if turn.first <= index < turn.last:
-            move_replica(rng, turn.swaps, replica_at(index, replicas), rung)
+            redrawing = rung.power == replicas.powers[partner_of(index, turn, number)]
+            move_replica(rng, turn.swaps, redrawing, replica_at(index, replicas), rung)
         elif turn.is_new:
             replicas.log_masses[index] = mass_of(rng, replica_at(index, replicas), rung)
     if turn.last == number:
