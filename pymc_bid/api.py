@@ -1,6 +1,7 @@
 """The public names, each listed once; `pymc_bid` hands them on when one is first asked for."""
 
-from pymc_bid import datasets as datasets
+# Not `from pymc_bid import`, which would ask for the names that are listed here.
+import pymc_bid.datasets as datasets  # noqa: F401
 from pymc_bid.compression import CompressedMatrix as CompressedMatrix
 from pymc_bid.compression import compress as compress
 from pymc_bid.distributions import GTNSNG as GTNSNG

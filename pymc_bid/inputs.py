@@ -106,27 +106,27 @@ def read_bounds(bounds: Any, shape: tuple[int, ...]) -> list[NDArray[np.float64]
     """Return lower and upper bounds of the weights, infinite where there are none."""
     try:
         lower, upper = (None, None) if bounds is None else bounds
-        read = [
-            read_numbers(-np.inf if lower is None else lower, "lower bounds", "numbers", shape),
-            read_numbers(np.inf if upper is None else upper, "upper bounds", "numbers", shape),
-        ]
-    except TypeError as error:
+    except (TypeError, ValueError) as error:
         raise TypeError(
             "bounds must be None or a pair (lower, upper) of numbers, arrays or None, got "
             f"{bounds!r}."
         ) from error
+    read = [
+        read_numbers(-np.inf if lower is None else lower, "lower bounds", "numbers", shape),
+        read_numbers(np.inf if upper is None else upper, "upper bounds", "numbers", shape),
+    ]
     if not (read[0] < read[1]).all():
         raise ValueError(f"bounds must have lower < upper, got {bounds!r}.")
     return read
 
 
 def read_numbers(value: Any, name: str, kind: str, shape: tuple[int, ...] = ()) -> Any:
-    """Return `value`, numbers of this kind that can be broadcast to `shape`; a variable as it is.
+    """Return `value`, numbers of this kind that can be broadcast to `shape`.
 
     Kinds are "numbers", "finite", "positive and finite" and "between 0 and 1".
     """
     if isinstance(value, Variable):
-        return value
+        raise TypeError(f"{name} must be a number or an array of numbers, not a variable.")
     try:
         numbers = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError) as error:

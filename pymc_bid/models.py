@@ -3,6 +3,7 @@
 import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
+from pytensor.graph.basic import Variable
 
 from pymc_bid.distributions import GTNSNG, CompressedNormal, Interpolation, StateVector
 from pymc_bid.graph.decomposition import remember
@@ -182,7 +183,9 @@ def _build_model(*, A, k, pool, bounds, missing, noise, identity, **numbers):
     shapes |= dict.fromkeys((*WEIGHT_PRIOR, *HYPERPRIOR), (size, columns))
     for name, value in numbers.items():
         kind = KINDS.get(name, "positive and finite")
-        numbers[name] = read_numbers(value, name, kind, shapes.get(name, (size,)))
+        # What becomes data can't be a variable of the model.
+        if name == "own_mean" or not isinstance(value, Variable):
+            numbers[name] = read_numbers(value, name, kind, shapes.get(name, (size,)))
     coords = {
         "row": labels_or_numbers(target.rows, rows),
         "column": labels_or_numbers(target.columns, columns),

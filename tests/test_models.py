@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pymc as pm
+import pytensor.tensor as pt
 import pytest
 import xarray as xr
 
@@ -141,6 +142,9 @@ def test_bad_matrices_are_refused_by_name(data, error, message):
         ({"bounds": (1, 1)}, ValueError, "lower < upper"),
         ({"bounds": (np.nan, 1)}, ValueError, "lower < upper"),
         ({"bounds": 1}, TypeError, "bounds must be"),
+        ({"bounds": (1, 2, 3)}, TypeError, "bounds must be"),
+        ({"bounds": (pt.dscalar("a"), 1)}, TypeError, "bounds must be"),
+        ({"identity": True, "own_mean": pt.dscalar("a")}, TypeError, "own_mean must be"),
         ({"bounds": ("a", "b")}, TypeError, "bounds must be"),
         ({"pool": np.zeros((7, 2))}, ValueError, "pool has 7 rows, A has 8"),
         ({"pool": np.full((8, 2), np.nan)}, ValueError, "pool has 16 entries"),

@@ -1,6 +1,7 @@
 """`pymc-bid fit`: read, sample, decompose, write."""
 
 import contextlib
+import logging
 import os
 import sys
 import warnings
@@ -112,6 +113,11 @@ def _model(A: pd.DataFrame, options: Namespace) -> pm.Model:
 
 
 def _sample(model: pm.Model, options: Namespace) -> Any:
+    logger = logging.getLogger("pymc")
+    level = logger.level
+    if options.quiet:
+        # `pm.sample(quiet=True)` is not, while it makes the steps.
+        logger.setLevel(logging.CRITICAL)
     # The standard output is for the result; progress bars go to the terminal next to it.
     with model, warnings.catch_warnings(), contextlib.redirect_stdout(sys.stderr):
         warnings.simplefilter("ignore")
@@ -122,7 +128,7 @@ def _sample(model: pm.Model, options: Namespace) -> Any:
                 chains=options.chains,
                 cores=options.cores or min(options.chains, os.cpu_count() or 1),
                 random_seed=options.seed,
-                quiet=options.quiet,
+                progressbar=not options.quiet,
                 var_names=_stored(model, options),
                 # `check_convergence` knows what a state vector is.
                 compute_convergence_checks=False,
@@ -132,6 +138,8 @@ def _sample(model: pm.Model, options: Namespace) -> Any:
             if "Not enough samples" in str(error):
                 raise KeyboardInterrupt from None
             raise
+        finally:
+            logger.setLevel(level)
 
 
 def _stored(model: pm.Model, options: Namespace) -> list[str] | None:

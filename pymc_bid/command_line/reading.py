@@ -53,7 +53,10 @@ def read_file(path: Path) -> pd.DataFrame:
     # Readers raise errors of their own kinds for damaged files.
     except Exception as error:
         first = (str(error).strip() or type(error).__name__).splitlines()[0]
-        reason = REASONS.get(type(error), f"can't be read as {ending[1:]}: {first}")
+        reason = next(
+            (text for kind, text in REASONS.items() if isinstance(error, kind)),
+            f"can't be read as {ending[1:]}: {first}",
+        )
         raise Problem(f"{path}: {reason}") from None
 
 

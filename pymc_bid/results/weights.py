@@ -55,20 +55,39 @@ def summarise_weights(
             stacklevel=3,
         )
     if visits >= minimum_draws or model is None:
-        source = "draws"
-        values = np.array(
-            [weights[active] for chain, draw, _, weights in draws.each() if holds[chain, draw]]
-        )
-        noise = np.full((visits, 1), np.nan) if draws.noise is None else draws.noise[holds]
+        mean, sd, kept, noise = _from_draws(draws, active, holds, keep_draws)
+        source, used = "draws", visits
     else:
-        source = "conditional"
         values, noise = _draw_given(active, model, keep_draws, seed)
-    W, used = np.array([draws.weights_of(active, value) for value in values]), len(values)
-    keep = np.unique(np.linspace(0, used - 1, min(keep_draws, used)).round().astype(int))
-    interval = np.quantile(W[keep], [0.5 - ci_prob / 2, 0.5 + ci_prob / 2], axis=0)
-    return WeightSummary(
-        W.mean(axis=0), W.std(axis=0), interval, W[keep], noise[keep], source, used
-    )
+        kept = np.stack([draws.weights_of(active, value) for value in values])
+        mean, sd = kept.mean(axis=0), kept.std(axis=0)
+        source, used = "conditional", keep_draws
+    interval = np.quantile(kept, [0.5 - ci_prob / 2, 0.5 + ci_prob / 2], axis=0)
+    return WeightSummary(mean, sd, interval, kept, noise, source, used)
+
+
+def _from_draws(draws: Draws, active, holds, keep_draws):
+    """Mean and sd of W over the draws that hold exactly J, and some of them with their noise.
+
+    One pass, without keeping them all.
+    """
+    visits = int(holds.sum())
+    keep = np.unique(np.linspace(0, visits - 1, min(keep_draws, visits)).round().astype(int))
+    mean, squares = np.zeros((2, active.size, draws.columns.size))
+    kept, number = [], 0
+    for chain, draw, _, weights in draws.each():
+        if not holds[chain, draw]:
+            continue
+        value = draws.weights_of(active, weights[active])
+        if number in keep:
+            kept.append(value)
+        # Welford's updates, whose sums of squares do not cancel.
+        number += 1
+        deviation = value - mean
+        mean += deviation / number
+        squares += (1 - 1 / number) * deviation**2
+    noise = np.full((keep.size, 1), np.nan) if draws.noise is None else draws.noise[holds][keep]
+    return mean, np.sqrt(squares / visits), np.array(kept), noise
 
 
 def _draw_given(

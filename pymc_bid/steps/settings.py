@@ -21,7 +21,7 @@ REFERENCE_SHAPE = 0.1
 mean square) two slices of the panel, at given noise, were wrong and called converged."""
 
 MOST_SWAPS = 5
-"""Columns that a replica exchanges each time it moves: as many as are chosen, up to this number. On
+"""Columns that a replica exchanges each time it moves; at given noise not more than are chosen. On
 promoter methylation (6 of 254 chosen) 2, 6 and 12 made 0.45, 0.56 and 0.51 round trips a second."""
 
 MOST_WORK = 2.5e7

@@ -161,6 +161,7 @@ def log_box_mass(rng, state, log_variances, box):
     for target in range(noise_variance.size):
         noise_variance[target] = math.exp(log_variances[box.group[target]] + box.log_unit)
     weights = np.empty((0, 0))
+    # False, but not as a literal, for which all that follows would be compiled once more.
     drawing = weights.size > 0
     products, prior, own = box.products, box.prior, box.own_targets
     found = visit_targets(rng, drawing, state, weights, noise_variance, products, prior, own)

@@ -111,7 +111,7 @@ def exchange_pair(rng, first, cold, hot, replicas):
         log_ratio += log_exchange_ratio(rng, replica_at(first, replicas), at_hot, cold, hot)
         log_ratio += log_exchange_ratio(rng, replica_at(second, replicas), at_cold, hot, cold)
     if cold.bound_power > 0.0:
-        # Bounds enter where all powers are 1, and noise variances stay as they are.
+        # With the noise variances that each is to have.
         known = hot.bound_power > 0.0
         proposed = held(Replica(states[second], at_cold, masses[second : second + 1]))
         found = masses[second] if known else mass_of(rng, proposed, cold)

@@ -107,7 +107,7 @@ def flip_column(rng, column, log_odds, hurdle, replica, rung, factor):
     """Offer a column to go in or out.
 
     `hurdle` is the exponential variable that decides on the first stage. Returns whether the column
-    did, and the factor.
+    did.
     """
     marginal, state, x = rung.marginal, replica.state, replica.log_variances
     has_group, is_in = marginal.own_groups.shape[1] > 0, state[column] == 1
@@ -145,8 +145,7 @@ def flip_column(rng, column, log_odds, hurdle, replica, rung, factor):
 def swap_column(rng, log_odds, replica, rung, factor):
     """Offer a chosen column's place to all that could have it, and draw who gets it.
 
-    A Gibbs update given the columns that stay, but for what only the second stage knows. Returns
-    the factor.
+    A Gibbs update given the columns that stay, but for what only the second stage knows.
     """
     marginal, state, x = rung.marginal, replica.state, replica.log_variances
     leaving = draw_movable(rng, state, 1, marginal)
@@ -191,7 +190,7 @@ def swap_column(rng, log_odds, replica, rung, factor):
 
 @spread()
 def scan_flips(rng, backwards, log_odds, replica, rung, factor):
-    """Offer every column in turn to go in or out; return the factor."""
+    """Offer every column in turn to go in or out."""
     marginal, state, is_known = rung.marginal, replica.state, False
     for step in range(state.size):
         column = state.size - 1 - step if backwards else step

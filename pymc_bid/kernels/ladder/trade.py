@@ -48,7 +48,7 @@ def trade_column(rng, log_odds, replica, rung, factor):
     """Offer a chosen column's place to one like it, with the noise of both drawn anew.
 
     Where every column has its own noise, the target of a copy has hardly any while the column is
-    chosen, and much without: only both at once can change. Returns the factor.
+    chosen, and much without: only both at once can change.
     """
     marginal, state, x = rung.marginal, replica.state, replica.log_variances
     weights = np.empty(state.size)
