@@ -22,10 +22,9 @@ spread = partial(njit, **_options, no_cpython_wrapper=True, inline="always")
 own is optimised again with each one that calls it, by whatever way; a large one is better off so
 all the same, since what it takes to compile grows faster than its size."""
 
-USUAL_TIME = 50
-"""Seconds that it takes to compile what the quickstart needs. Empty cache, one run each, on two
-cores at 2.5 GHz that had other work: `pm.sample` took 51 (PyMC 6.3) and 56 s (5.28) beside the
-sampling time that it reports; numba's compile events alone add up to 47 s (6.3)."""
+USUAL_TIME = 45
+"""Seconds that it takes to compile what the quickstart needs. Empty cache, one run on two cores at
+2.5 GHz, PyMC 6.3: numba's compile events add up to 43 s, `pm.sample` with 200 draws took 45."""
 
 
 class _Announcement(events.Listener):
