@@ -5,11 +5,16 @@ read from; most of what there was to compile of a kernel with large ones was tha
 address. Its fields are read by the same names, and can be assigned to.
 """
 
-from numba.core import types
+from typing import Any
+
+import numba
 from numba.experimental import structref
 from numba.extending import overload
 
 from pymc_bid.kernels.compilation import part
+
+# Most of its names are made in ways that type checkers do not follow.
+types: Any = numba.types
 
 
 @structref.register
@@ -41,7 +46,7 @@ def _copy_of(value):
     return space["copy"]
 
 
-def _held_type(field: types.Type) -> types.Type:
+def _held_type(field):
     """Return the type that a field has in a held named tuple."""
     if not isinstance(field, NAMED):
         return types.unliteral(field)
