@@ -151,7 +151,7 @@ def test_states_are_visited_as_often_with_noise_for_each_column(size, bounds):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("size", "bounds"), product(SIZES, BOUNDS))
+@pytest.mark.parametrize(("size", "bounds"), list(product(SIZES, BOUNDS)))
 def test_states_are_visited_as_often_with_noise_for_each_column_everywhere(size, bounds):
     check_noise_for_each_column(size, bounds, 100_000, 0.02)
 
