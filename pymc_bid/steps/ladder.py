@@ -10,6 +10,7 @@ from pymc_bid.kernels.ladder.integrated_noise import advance_integrated, move_be
 from pymc_bid.kernels.ladder.replicas import Reference, Replicas, Turn
 from pymc_bid.kernels.types import Box, Marginal
 from pymc_bid.steps.settings import (
+    BOUNDS_FROM,
     FEWEST_RUNGS,
     FEWEST_SLOPES,
     FIRST_SIZE,
@@ -83,8 +84,6 @@ class Ladder:
             # Down to where all data together weigh as much as two entries.
             halvings = int(np.ceil(np.log2(max(entries, 4.0) / 2)))
             places = np.append(0.5 ** np.arange(min(halvings, MOST_RUNGS - 2) + 1), 0.0)
-        if self.knows_bounds:
-            places = np.append(2.0, places if self.tempered else [])
         square = max(marginal.squares.sum() / max(entries, 1.0), 1e-300)
         states = np.tile(state, (places.size, 1))
         if self.fixed_size:
@@ -111,15 +110,15 @@ class Ladder:
             float(np.log(share / (1 - share))), REFERENCE_SHAPE, float(scale), self.fixed_size
         )
 
-    def _place(self, places, states, log_variances) -> None:
-        """Let there be replicas at places of the path, β + γ, with these states."""
+    def _place(self, powers, states, log_variances) -> None:
+        """Let there be replicas at powers β, with these states."""
         rungs, size = states.shape
         memory = np.full(0 if self.given_noise else 2**size, np.nan)
         self.replicas = Replicas(
             states=states.copy(),
             log_variances=log_variances.copy(),
-            powers=np.minimum(places, 1.0),
-            bound_powers=np.maximum(places - 1.0, 0.0),
+            powers=powers,
+            bound_powers=self._bound_powers(powers),
             log_masses=np.zeros(rungs),
             fresh=np.zeros(rungs, dtype=np.int64),
             rejections=np.zeros(rungs),
@@ -128,6 +127,12 @@ class Ladder:
         )
         self._next = 0
         self._is_placed = True
+
+    def _bound_powers(self, powers):
+        """Return γ at powers β."""
+        if not self.knows_bounds:
+            return np.zeros(powers.size)
+        return np.clip(1 - np.log(np.maximum(powers, 1e-300)) / np.log(BOUNDS_FROM), 0.0, 1.0)
 
     def advance(self, rng: np.random.Generator, marginal: Marginal, box: Box) -> int:
         """Move replicas and, at the end of a round, let neighbours exchange; count round trips."""
@@ -224,7 +229,7 @@ class Ladder:
         replicas = self.replicas
         self._window = int(WINDOW_GROWTH * self._window)
         self._left = self._window
-        places = replicas.powers + replicas.bound_powers
+        powers = replicas.powers
         rates = replicas.rejections[:-1] / np.maximum(replicas.visits[:-1], 1)
         size = self._sizes[0] / self._sizes[1]
         self._sizes[:] = 0.0
@@ -238,11 +243,10 @@ class Ladder:
         barrier = np.append(0.0, np.cumsum(parts + 1e-6))
         number = int(np.clip(np.ceil(2 * barrier[-1]) + 1, FEWEST_RUNGS, MOST_RUNGS))
         # Linear in log β: what is tempered away falls with a power of β.
-        offset = 0.5 * places[-2]
-        chosen = np.interp(np.linspace(0, barrier[-1], number), barrier, np.log(places + offset))
+        offset = 0.5 * powers[-2]
+        chosen = np.interp(np.linspace(0, barrier[-1], number), barrier, np.log(powers + offset))
         chosen = np.maximum(np.exp(chosen) - offset, 0.0)
-        chosen[0], chosen[-1] = 2.0 if self.knows_bounds else 1.0, 0.0
-        chosen[1:] = np.minimum(chosen[1:], chosen[0])
-        nearest = np.abs(chosen[:, None] - places).argmin(axis=1)
+        chosen[0], chosen[-1] = 1.0, 0.0
+        nearest = np.abs(chosen[:, None] - powers).argmin(axis=1)
         self._place(chosen, replicas.states[nearest], replicas.log_variances[nearest])
         return True

@@ -10,6 +10,8 @@ WINDOW_GROWTH = 1.5
 
 FEWEST_RUNGS, MOST_RUNGS = 3, 32
 
+BOUNDS_FROM = 1 / 16
+
 FIRST_SIZE = 10.0
 """Most columns that sets from the reference have on average before anything is known."""
 

@@ -72,7 +72,7 @@ def move_replica(rng, swaps, redrawing, replica, rung):
 
 @spread()
 def log_exchange_ratio(rng, replica, proposed, own, other):
-    """Return what one of two replicas adds to the log ratio of an exchange, bounds left out.
+    """Return what one of two replicas adds to the log ratio of an exchange, and its mass then.
 
     It goes from its own rung to the other's, with noise variances drawn anew; and draws them anew
     at its own before, since all that takes is at hand.
@@ -80,44 +80,40 @@ def log_exchange_ratio(rng, replica, proposed, own, other):
     state, x = replica.state, replica.log_variances
     marginal, difference = own.marginal, other.power - own.power
     log_prior, log_reference = log_priors(state, marginal, own.reference)
-    if not math.isnan(marginal.held[0]):
+    if math.isnan(marginal.held[0]):
+        densities = noise_densities(state, marginal)
+        present = redraw_noise(rng, densities, replica, own)
+        log_ratio = log_noise_weights(rng, densities, x, proposed, other)[0] - present
+        log_ratio += difference * densities.rest
+    else:
         copy_into(x, proposed)
-        return difference * (log_prior - log_reference + log_evidence_of_set(state, marginal))
-    densities = noise_densities(state, marginal)
-    present = redraw_noise(rng, densities, replica, own)
-    found = log_noise_weights(rng, densities, x, proposed, other)[0]
-    return found - present + difference * (log_prior - log_reference + densities.rest)
+        log_ratio = difference * log_evidence_of_set(state, marginal)
+    log_ratio += difference * (log_prior - log_reference)
+    log_mass = mass_of(rng, held(Replica(state, proposed, replica.log_mass)), other)
+    log_ratio += other.bound_power * log_mass - own.bound_power * replica.log_mass[0]
+    return log_ratio, log_mass
 
 
 @part()
-def partner_of(index, turn, number):
-    """Return the replica that one is offered an exchange with in this round, or itself."""
+def is_alone(index, turn, number):
+    """Whether a replica is offered no exchange in this round."""
     other = index + 1 if (index - turn.round) % 2 == 0 else index - 1
-    return other if 0 <= other < number else index
+    return not 0 <= other < number
 
 
 @spread()
 def exchange_pair(rng, first, cold, hot, replicas):
     """Offer replicas i and i + 1 an exchange; `cold` and `hot` are their rungs.
 
-    Their noise variances are drawn anew if they are at different powers: one that is right at one
-    power is not at another, and would keep sets from being exchanged that could be. On wine with a
-    copied column, paper's model, 32 rungs and one round trip in 1000 iterations became 5 and 119.
+    With noise variances drawn anew: what is right at one power is not at another, and would keep
+    sets from being exchanged that could be. On wine with a copied column, paper's model, 32 rungs
+    and one round trip in 1000 iterations became 5 and 119.
     """
-    second, states, x = first + 1, replicas.states, replicas.log_variances
+    second, x, masses = first + 1, replicas.log_variances, replicas.log_masses
     at_cold, at_hot = x[second].copy(), x[first].copy()
-    log_ratio, found, kept, masses = 0.0, 0.0, 0.0, replicas.log_masses
-    if cold.power != hot.power:
-        log_ratio += log_exchange_ratio(rng, replica_at(first, replicas), at_hot, cold, hot)
-        log_ratio += log_exchange_ratio(rng, replica_at(second, replicas), at_cold, hot, cold)
-    if cold.bound_power > 0.0:
-        # With the noise variances that each is to have.
-        known = hot.bound_power > 0.0
-        proposed = held(Replica(states[second], at_cold, masses[second : second + 1]))
-        found = masses[second] if known else mass_of(rng, proposed, cold)
-        kept = masses[first]
-        log_ratio += (cold.bound_power - hot.bound_power) * (found - kept)
-    if decide(rng, first, log_ratio, replicas):
+    down, kept = log_exchange_ratio(rng, replica_at(first, replicas), at_hot, cold, hot)
+    up, found = log_exchange_ratio(rng, replica_at(second, replicas), at_cold, hot, cold)
+    if decide(rng, first, down + up, replicas):
         copy_into(at_cold, x[first])
         copy_into(at_hot, x[second])
         masses[first], masses[second] = found, kept
@@ -145,7 +141,7 @@ def advance_given_noise(stream, turn, replicas, marginal, reference, box):
     for index in range(number):
         rung = held(Rung(replicas.powers[index], gammas[index], marginal, reference, box))
         if turn.first <= index < turn.last:
-            redrawing = rung.power == replicas.powers[partner_of(index, turn, number)]
+            redrawing = is_alone(index, turn, number)
             move_replica(rng, turn.swaps, redrawing, replica_at(index, replicas), rung)
         elif turn.is_new:
             replicas.log_masses[index] = mass_of(rng, replica_at(index, replicas), rung)
