@@ -46,6 +46,8 @@ class Marginal(NamedTuple):
     """Prior means of the weights, (L, N); with no rows if all are zero."""
     log_constants: NDArray[np.float64]
     """Minus the log of the mass that the prior of each weight has within its bounds, (L, N)."""
+    constants: NDArray[np.float64]
+    """Sum of these over all targets, with -½ of the squares of the means, (N,)."""
     own_targets: NDArray[np.int64]
     """The targets that each column is, (N, D); D = 0 without the identity."""
     own_groups: NDArray[np.int64]

@@ -62,7 +62,8 @@ class Ladder:
         self.is_new = self._is_placed = True
         self.knows_bounds = False
         self._reference = Reference(0.0, 1.0, 1.0, fixed_size)
-        self._iteration, self._round, self._next, self._at_once = 0, 0, 0, MOST_RUNGS
+        self._iteration = self._round = self._first_round = self._next = 0
+        self._at_once = MOST_RUNGS
         self._left = self._window = FIRST_WINDOW
         self._sizes = np.zeros(2)
         self.bias = 0.0
@@ -96,7 +97,7 @@ class Ladder:
         log_variances[:, np.isfinite(marginal.held)] = np.log(
             marginal.held[np.isfinite(marginal.held)]
         )
-        self._place(places, states, log_variances)
+        self._place(places, states, log_variances, np.full(places.size, MOST_SWAPS))
 
     def _set_reference(self, marginal: Marginal, size: float, candidates: int) -> None:
         # Never more than half of the columns: that would favour what the ladder is to get out of.
@@ -110,7 +111,7 @@ class Ladder:
             float(np.log(share / (1 - share))), REFERENCE_SHAPE, float(scale), self.fixed_size
         )
 
-    def _place(self, powers, states, log_variances) -> None:
+    def _place(self, powers, states, log_variances, swaps) -> None:
         """Let there be replicas at powers β, with these states."""
         rungs, size = states.shape
         memory = np.full(0 if self.given_noise else 2**size, np.nan)
@@ -123,9 +124,11 @@ class Ladder:
             fresh=np.zeros(rungs, dtype=np.int64),
             rejections=np.zeros(rungs),
             visits=np.zeros(rungs, dtype=np.int64),
+            swaps=swaps,
+            flips=np.zeros(rungs, dtype=np.int64),
             memory=memory if self.replicas is None else self.replicas.memory,
         )
-        self._next = 0
+        self._next, self._first_round = 0, self._round
         self._is_placed = True
 
     def _bound_powers(self, powers):
@@ -140,7 +143,7 @@ class Ladder:
         number = replicas.powers.size
         last = min(self._next + self._at_once, number)
         is_new = self.is_new or (self.given_noise and self._is_placed)
-        turn = Turn(self._round, self._next, last, is_new, MOST_SWAPS)
+        turn = Turn(self._round, self._next, last, is_new)
         arguments = (rng, turn, replicas, marginal, self._reference)
         if self.given_noise:
             trips = advance_given_noise(*arguments, box)
@@ -248,5 +251,8 @@ class Ladder:
         chosen = np.maximum(np.exp(chosen) - offset, 0.0)
         chosen[0], chosen[-1] = 1.0, 0.0
         nearest = np.abs(chosen[:, None] - powers).argmin(axis=1)
-        self._place(chosen, replicas.states[nearest], replicas.log_variances[nearest])
+        # Where flips change as many columns, swaps would only take time.
+        flips = replicas.flips[nearest] / max(self._round - self._first_round, 1)
+        swaps = np.maximum(MOST_SWAPS - flips, 0).astype(np.int64)
+        self._place(chosen, replicas.states[nearest], replicas.log_variances[nearest], swaps)
         return True

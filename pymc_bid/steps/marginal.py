@@ -116,6 +116,7 @@ class MarginalBuilder:
         own_groups = group[own.targets]
         # Of a column that is several targets, those that are a group by themselves.
         alone = self.noise_is_free & (sizes[own_groups] == 1).all(axis=0)
+        log_constants = -log_prior_masses(*prior)
         marginal = Marginal(
             grams=products.grams / unit / np.outer(row_root, row_root) / unit,
             cross=np.ascontiguousarray((products.cross / unit / row_root[:, None] / unit).T[order]),
@@ -127,7 +128,8 @@ class MarginalBuilder:
             block_group=np.array(block_group),
             group_start=np.searchsorted(block_group, np.arange(held.size + 1)),
             mean=np.ascontiguousarray(scaled_mean.T[order]) if has_mean else np.empty((0, 1)),
-            log_constants=np.ascontiguousarray(-log_prior_masses(*prior).T[order]),
+            log_constants=np.ascontiguousarray(log_constants.T[order]),
+            constants=(log_constants - 0.5 * scaled_mean**2).sum(axis=1),
             own_targets=np.ascontiguousarray(place[own.targets]),
             own_groups=np.ascontiguousarray(own_groups[:, alone]),
             own_log_densities=own_log_densities,

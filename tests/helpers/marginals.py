@@ -29,6 +29,7 @@ def make_marginal(A, identity, noise, tau=1.0, mu=0.0, held=np.nan):
         group_start=np.arange(groups + 1),
         mean=np.empty((0, columns)) if mu == 0 else np.full((columns, columns), mu * root),
         log_constants=np.zeros((columns, columns)),
+        constants=np.full(columns, -0.5 * columns * mu**2 * tau),
         own_targets=own,
         own_groups=own if groups > 1 and np.isnan(held) else own[:, :0],
         own_log_densities=densities,

@@ -56,7 +56,10 @@ def redraw_noise(rng, densities, replica, rung):
 
 @spread()
 def move_replica(rng, swaps, redrawing, replica, rung):
-    """Move a replica, its noise variances only if asked to, or draw it from the reference."""
+    """Move a replica, its noise variances only if asked to, or draw it from the reference.
+
+    Returns how many flips it made.
+    """
     reference, marginal, x = rung.reference, rung.marginal, replica.log_variances
     noise_is_free = math.isnan(marginal.held[0])
     if rung.power == 0.0:
@@ -64,10 +67,11 @@ def move_replica(rng, swaps, redrawing, replica, rung):
         if noise_is_free:
             for group in range(x.size):
                 x[group] = draw_log_gamma(rng, reference.shape, reference.scale)
-        return
-    move_set(rng, False, swaps, replica, rung)
+        return 0
+    flips = move_set(rng, False, swaps, replica, rung)
     if redrawing and noise_is_free:
         redraw_noise(rng, noise_densities(replica.state, marginal), replica, rung)
+    return flips
 
 
 @spread()
@@ -142,7 +146,8 @@ def advance_given_noise(stream, turn, replicas, marginal, reference, box):
         rung = held(Rung(replicas.powers[index], gammas[index], marginal, reference, box))
         if turn.first <= index < turn.last:
             redrawing = is_alone(index, turn, number)
-            move_replica(rng, turn.swaps, redrawing, replica_at(index, replicas), rung)
+            replica, swaps = replica_at(index, replicas), replicas.swaps[index]
+            replicas.flips[index] += move_replica(rng, swaps, redrawing, replica, rung)
         elif turn.is_new:
             replicas.log_masses[index] = mass_of(rng, replica_at(index, replicas), rung)
     if turn.last == number:

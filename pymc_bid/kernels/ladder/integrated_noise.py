@@ -96,13 +96,16 @@ def offer_swaps(rng, swaps, number, state, place):
 
 @spread()
 def move_state(rng, swaps, state, place):
-    """Move a replica by flips and swaps."""
-    number = number_of(state)
+    """Move a replica by flips and swaps; return how many flips were made."""
+    number, flips = number_of(state), 0
     if not place.reference.fixed_size:
         for column in range(state.size):
             if not is_forced(column, place.marginal):
+                before = number
                 number = offer(rng, column, column, number, state, place)
+                flips += number != before
     offer_swaps(rng, swaps, number, state, place)
+    return flips
 
 
 @spread()
@@ -129,7 +132,7 @@ def advance_integrated(stream, turn, replicas, marginal, reference):
             draw_reference_state(rng, states[index], marginal, reference)
         else:
             place.power = powers[index]
-            move_state(rng, turn.swaps, states[index], place)
+            replicas.flips[index] += move_state(rng, replicas.swaps[index], states[index], place)
     if turn.last == powers.size:
         for first in range(turn.round % 2, powers.size - 1, 2):
             difference = log_ratio_of(states[first + 1], place)

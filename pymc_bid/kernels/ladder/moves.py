@@ -190,8 +190,8 @@ def swap_column(rng, log_odds, replica, rung, factor):
 
 @spread()
 def scan_flips(rng, backwards, log_odds, replica, rung, factor):
-    """Offer every column in turn to go in or out."""
-    marginal, state, is_known = rung.marginal, replica.state, False
+    """Offer every column in turn to go in or out; return how many did."""
+    marginal, state, is_known, flips = rung.marginal, replica.state, False, 0
     for step in range(state.size):
         column = state.size - 1 - step if backwards else step
         if is_forced(column, marginal):
@@ -207,8 +207,10 @@ def scan_flips(rng, backwards, log_odds, replica, rung, factor):
             if not hurdle > -found:
                 # The bounds can only take from it.
                 continue
-        changed = flip_column(rng, column, found, hurdle, replica, rung, factor)
-        is_known = is_known and not changed
+        if flip_column(rng, column, found, hurdle, replica, rung, factor):
+            is_known = False
+            flips += 1
+    return flips
 
 
 @spread()
@@ -216,11 +218,12 @@ def move_set(rng, backwards, swaps, replica, rung):
     """Move a set, and the noise variances of columns that have their own.
 
     Flips, one for each column, come first and at most `swaps` swaps last, or the other way round.
+    Returns how many flips were made.
     """
     marginal = rung.marginal
     factor = make_factor(replica.state, variances_of(replica, marginal), marginal)
     replica.log_mass[0] = mass_of(rng, replica, rung)
-    log_odds = np.empty(replica.state.size)
+    log_odds, flips = np.empty(replica.state.size), 0
     for phase in range(2):
         if (phase == 0) == backwards:
             # What the number of swaps depends on must not change while they are made.
@@ -230,4 +233,5 @@ def move_set(rng, backwards, swaps, replica, rung):
                 else:
                     swap_column(rng, log_odds, replica, rung, factor)
         elif not rung.reference.fixed_size:
-            scan_flips(rng, backwards, log_odds, replica, rung, factor)
+            flips += scan_flips(rng, backwards, log_odds, replica, rung, factor)
+    return flips

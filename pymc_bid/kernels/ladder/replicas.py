@@ -45,6 +45,10 @@ class Replicas(NamedTuple):
     """Sum of the probabilities that an exchange of i and i + 1 was rejected, (T,)."""
     visits: NDArray[np.int64]
     """How often they were offered one, (T,)."""
+    swaps: NDArray[np.int64]
+    """How many swaps each is offered when it moves, at most, (T,)."""
+    flips: NDArray[np.int64]
+    """How many flips each has made, (T,)."""
     memory: NDArray[np.float64]
     """Log evidence of every set, nan if not known, (2^N,); empty where there are too many."""
 
@@ -60,8 +64,6 @@ class Turn(NamedTuple):
     """And before that; with the last of all the round ends, and neighbours exchange."""
     is_new: bool
     """Whether what is known of replicas is that of another model, or of other replicas."""
-    swaps: int
-    """How many columns of each replica are exchanged, at most."""
 
 
 class Reference(NamedTuple):

@@ -17,11 +17,25 @@ FACTORS = 8
 
 
 @part(fastmath={"contract"})
-def _add_squares(line, row, value, squares):
-    """Add the squares of c with the last row dropped; apart, so that it is done many at a time."""
-    for column in range(squares.size):
-        total = line[column] + row[column] * value
-        squares[column] += total * total
+def _add_squares(first, last, row, values, factor, squares):
+    """Add the squares of c of a range of targets that are interpolated, the last row dropped."""
+    linear, interpolated, target = factor.linear, factor.interpolated, first
+    while target + 4 <= last:
+        # Four at a time, or it would be all loads.
+        a, b, c, d = linear[target], linear[target + 1], linear[target + 2], linear[target + 3]
+        e, f, g, h = values[target], values[target + 1], values[target + 2], values[target + 3]
+        i, j = interpolated[target], interpolated[target + 1]
+        k, m = interpolated[target + 2], interpolated[target + 3]
+        for n in range(squares.size):
+            p, q = a[n] + row[n] * e, b[n] + row[n] * f
+            r, s = c[n] + row[n] * g, d[n] + row[n] * h
+            squares[n] += i * p * p + j * q * q + (k * r * r + m * s * s)
+        target += 4
+    while target < last:
+        for n in range(squares.size):
+            total = linear[target, n] + row[n] * values[target]
+            squares[n] += interpolated[target] * total * total
+        target += 1
 
 
 @part(fastmath={"contract"})
@@ -34,7 +48,7 @@ def score_columns(dropping, marginal, factor, scores):
     columns, last = scores.size, factor.size - 1
     dropped = factor.members[last] if dropping else -1
     squares, precision = np.empty(columns), np.empty(columns)
-    product, row = np.ones(columns), np.zeros(columns)
+    product, row, values = np.ones(columns), np.zeros(columns), np.zeros(marginal.squares.size)
     waiting = 0
     for column in range(columns):
         scores[column] = marginal.own_log_densities[column] + factor.constants[column]
@@ -46,14 +60,11 @@ def score_columns(dropping, marginal, factor, scores):
             for column in range(columns):
                 precision[column] += row[column] * row[column]
         squares[:] = 0.0
-        number = 0.0
-        for target in range(marginal.block_start[q], marginal.block_start[q + 1]):
-            if factor.interpolated[target] == 0.0:
-                continue
-            number += 1.0
-            line = factor.linear[target]
-            value = factor.fitted[target, last] if dropping else 0.0
-            _add_squares(line, row, value, squares)
+        first, end, number = marginal.block_start[q], marginal.block_start[q + 1], 0.0
+        for target in range(first, end):
+            number += factor.interpolated[target]
+            values[target] = factor.fitted[target, last] if dropping else 0.0
+        _add_squares(first, end, row, values, factor, squares)
         if number == 0.0:
             continue
         for column in range(columns):
