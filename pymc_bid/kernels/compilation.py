@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
+from functools import cache, partial
 
 from numba import njit
 from numba.core import event as events
@@ -27,31 +27,36 @@ USUAL_TIME = 45
 2.5 GHz, PyMC 6.3: numba's compile events add up to 43 s, `pm.sample` with 200 draws took 45."""
 
 
-class _Announcement(events.Listener):
-    """Says before the first compilation of a process that there is one, and how long it takes."""
+class CompilationNeeded(Exception):
+    """Something that is not in numba's cache is about to be compiled."""
 
-    def __init__(self):
-        self._is_made = False
+
+class _Guard(events.Listener):
+    """Raises before a function of this package is compiled."""
 
     def on_start(self, event: events.Event) -> None:
-        """Say it, unless that was done or the function is somebody else's."""
-        module = event.data["dispatcher"].py_func.__module__
-        if not self._is_made and module.partition(".")[0] == "pymc_bid":
-            self._is_made = True
-            logging.getLogger("pymc").info(f"pymc_bid: compiling, once: about {USUAL_TIME} s")
+        """Raise, unless the function is somebody else's."""
+        if event.data["dispatcher"].py_func.__module__.partition(".")[0] == "pymc_bid":
+            raise CompilationNeeded
 
     def on_end(self, event: events.Event) -> None:
         """Do nothing."""
 
 
-_announcement = _Announcement()
+_guard = _Guard()
 
 
 @contextmanager
-def announced() -> Iterator[None]:
-    """Tell the user if something is compiled within; what comes from the cache is not."""
-    events.register("numba:compile", _announcement)
+def from_cache_only() -> Iterator[None]:
+    """Raise `CompilationNeeded` within, instead of compiling a kernel."""
+    events.register("numba:compile", _guard)
     try:
         yield
     finally:
-        events.unregister("numba:compile", _announcement)
+        events.unregister("numba:compile", _guard)
+
+
+@cache
+def announce() -> None:
+    """Tell the user, once in a process, that something is compiled and how long that takes."""
+    logging.getLogger("pymc").info(f"pymc_bid: compiling, once: about {USUAL_TIME} s")

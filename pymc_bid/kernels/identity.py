@@ -8,10 +8,10 @@ without the identity, where all targets are interpolated.
 
 import numpy as np
 
-from pymc_bid.kernels.compilation import part
+from pymc_bid.kernels.compilation import spread
 
 
-@part()
+@spread()
 def interpolated_targets(state, own_targets, number):
     """Return 1.0 for each target that is interpolated, 0.0 for each with a density of its own."""
     interpolated = np.ones(number)
@@ -21,14 +21,14 @@ def interpolated_targets(state, own_targets, number):
     return interpolated
 
 
-@part()
+@spread()
 def set_interpolated(interpolated, own_targets, column, value):
     """Mark the targets that a column is."""
     for target in own_targets[column]:
         interpolated[target] = value
 
 
-@part()
+@spread()
 def is_own_target(target, column, own_targets):
     """Whether a target is the column."""
     for d in range(own_targets.shape[1]):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from pymc_bid.kernels.compilation import kernel, part
+from pymc_bid.kernels.compilation import kernel, part, spread
 from pymc_bid.kernels.held import copy_into
 
 TILE = 4
@@ -10,7 +10,7 @@ CANCELLED = 1e-6
 """What a difference has to be of the numbers that it is one of, for nine digits to be right."""
 
 
-@part()
+@spread()
 def pad(number):
     """Return the least multiple of TILE that is not below `number`."""
     return number + (-number) % TILE

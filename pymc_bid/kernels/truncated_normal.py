@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from pymc_bid.kernels.compilation import kernel
+from pymc_bid.kernels.compilation import kernel, part, spread
 
 _LOG_SQRT_TWO_PI = 0.5 * math.log(2.0 * math.pi)
 _SQRT_HALF = math.sqrt(0.5)
@@ -84,7 +84,7 @@ def draw_truncated_normal(rng, mean, precision, lower, upper):
     return _keep_inside(upper - offset, lower, upper)
 
 
-@kernel()
+@part()
 def _draw_offset(rng, distance, precision, width):
     r"""Draw how far inside the nearer bound a draw lies when the mean is outside the interval.
 
@@ -118,7 +118,7 @@ def _draw_offset(rng, distance, precision, width):
             return offset / root
 
 
-@_inlined
+@spread()
 def _keep_inside(draw, lower, upper):
     """Move a draw that was rounded onto a bound to the next number inside."""
     if draw <= lower:
@@ -128,7 +128,7 @@ def _keep_inside(draw, lower, upper):
     return draw
 
 
-@kernel()
+@spread()
 def _draw_degenerate(rng, mean, precision, lower, upper):
     """Draw where the density is flat or a point mass; nan where there is no distribution."""
     if math.isnan(mean) or math.isnan(precision) or precision < 0.0:
@@ -219,7 +219,7 @@ def log_interval_mass(mean, precision, lower, upper):
     return log_mass + math.log(tail)
 
 
-@kernel()
+@spread()
 def _hermite_sum(centre, half):
     r"""Sum :math:`\sum_k \mathrm{He}_{2k}(c)\, h^{2k} / (2k + 1)!` for :math:`h, c h \le 1/2`.
 
@@ -237,14 +237,14 @@ def _hermite_sum(centre, half):
     return total
 
 
-@kernel()
+@spread()
 def _tail_series(x):
     r"""Asymptotic series of :math:`x\, [1 - \Phi(x)] / \varphi(x)`, for :math:`x \ge 35`."""
     s = 1.0 / (x * x)
     return 1.0 - s * (1.0 - 3.0 * s * (1.0 - 5.0 * s * (1.0 - 7.0 * s * (1.0 - 9.0 * s))))
 
 
-@kernel()
+@spread()
 def _log_mass_degenerate(mean, precision, lower, upper):
     """Logarithm of the mass for a precision of 0 or infinity, an empty interval, or nan."""
     if math.isnan(mean) or math.isnan(precision) or precision < 0.0 or math.isinf(mean):

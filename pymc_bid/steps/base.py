@@ -1,6 +1,7 @@
 """What the steps share: finding their decomposition in the model, and PyMC's calling convention."""
 
 from abc import ABCMeta
+from collections.abc import Callable
 from typing import ClassVar
 
 import numpy as np
@@ -150,6 +151,10 @@ class DecompositionStep(BlockedStep, metaclass=_Rehearsed):
         # Once, not wherever data are read: a `pm.Data` container may have been given new ones.
         self.decomposition.joint.refresh()
         return self.update(point)
+
+    def halves_to_compile(self, point: Point) -> tuple[Callable, Callable] | None:
+        """Return two functions that each call about half of what there is to compile, or None."""
+        return None
 
     def update(self, point: Point) -> tuple[Point, list[dict]]:
         """Update the variables of this step."""

@@ -143,8 +143,8 @@ class Conditional:
         # All that the closed form knows cancels.
         total = -frozen.bias * chain.state.sum()
         if self._noise_is_free and not given_noise:
-            log_proposal, log_posterior = self.noise_proposal(rng, drawing, chain, frozen.marginal)
-            total += log_posterior - log_proposal
+            noise = self.noise_proposal(rng, drawing, chain, frozen.marginal)
+            total += noise[1] - noise[0]
         if not self._joint.state_prior.linear:
             total += self._joint.state_prior.log_further(chain.state, self._point)
         log_ratio, _, log_mass = self._weigh(rng, drawing, chain)
@@ -176,10 +176,11 @@ class Conditional:
         if self._builder.given_noise and self._noise_is_free:
             x = log_variances - marginal.log_unit
             total += log_marginal_at(state, x, marginal)
+        elif self._noise_is_free:
+            log_proposal, _, found = self.noise_proposal(rng, drawing, chain, marginal)
+            total += found + log_proposal
         else:
             total += log_evidence(state, marginal)
-            if self._noise_is_free:
-                total += self.noise_proposal(rng, drawing, chain, marginal)[0]
         return float(total + ladder.log_mass(rng, chain, marginal, frozen.box))
 
     @staticmethod

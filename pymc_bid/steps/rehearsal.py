@@ -7,6 +7,8 @@ compiled, forked processes have in memory and spawned ones find in numba's cache
 import copyreg
 import logging
 import math
+import os
+from multiprocessing import current_process, get_all_start_methods, get_context
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
@@ -15,7 +17,7 @@ from pymc.model import Model
 
 from pymc_bid.graph.joint import Joint
 from pymc_bid.graph.values import Point, WeightPrior
-from pymc_bid.kernels.compilation import announced
+from pymc_bid.kernels.compilation import CompilationNeeded, announce, from_cache_only
 from pymc_bid.regression import Products
 
 if TYPE_CHECKING:
@@ -23,6 +25,9 @@ if TYPE_CHECKING:
 
 ITERATIONS = 2
 """Of each kind: the chain is offered an exchange with the ladder every other time."""
+
+LONGEST_WAIT = 120
+"""Seconds until what another process was to compile is compiled here."""
 
 _log = logging.getLogger(__name__)
 _starts: WeakKeyDictionary[Joint, tuple[Products, Point]] = WeakKeyDictionary()
@@ -55,25 +60,57 @@ def rehearse(step: "DecompositionStep", model: Model, point: Point | None = None
     point : dict, optional
         Where to start; the model's initial point if not given.
     """
+    try:
+        point = _start(step.decomposition.joint, model) if point is None else point
+        try:
+            with from_cache_only():
+                return _go_through(_double(step), point)
+        except CompilationNeeded:
+            announce()
+            _compile_in_two(_double(step), point)
+            return _go_through(_double(step), point)
+    except Exception:
+        # Sampling may start elsewhere, with other data; if it can't either, it says so.
+        _log.debug("The rehearsal of %s failed.", type(step).__name__, exc_info=True)
+        return []
+
+
+def _double(step: "DecompositionStep") -> "DecompositionStep":
+    """Return a step like this one that shares nothing with it that changes."""
     double = object.__new__(type(step))
     double.__dict__.update(step.__dict__)
     # PyMC copies what changes while a chain runs.
     double.sampling_state = step.sampling_state
+    double.rng = Verdict(True)
     if getattr(step, "moves", ()):
         double.moves = (_stay,)
+    return double
+
+
+def _go_through(double: "DecompositionStep", point: Point) -> list[dict]:
     recorded: list[dict] = []
-    try:
-        point = _start(step.decomposition.joint, model) if point is None else point
-        with announced():
-            for tune, accepts in ((True, True), (True, False), (False, True)):
-                double.tune, double.rng = tune, Verdict(accepts)
-                for _ in range(ITERATIONS):
-                    point, statistics = double.step(point)
-                    recorded += statistics
-    except Exception:
-        # Sampling may start elsewhere, with other data; if it can't either, it says so.
-        _log.debug("The rehearsal of %s failed.", type(step).__name__, exc_info=True)
+    for tune, accepts in ((True, True), (True, False), (False, True)):
+        double.tune, double.rng = tune, Verdict(accepts)
+        for _ in range(ITERATIONS):
+            point, statistics = double.step(point)
+            recorded += statistics
     return recorded
+
+
+def _compile_in_two(double: "DecompositionStep", point: Point) -> None:
+    """Have a forked process compile a half of the kernels, which end up in numba's cache."""
+    halves = double.halves_to_compile(point)
+    can_fork = "fork" in get_all_start_methods() and not current_process().daemon
+    if halves is None or not can_fork or os.cpu_count() == 1:
+        return
+    here, there = halves
+    helper = get_context("fork").Process(target=there, daemon=True)
+    helper.start()
+    try:
+        here()
+        helper.join(LONGEST_WAIT)
+    finally:
+        helper.terminate()
 
 
 def _start(joint: Joint, model: Model) -> Point:

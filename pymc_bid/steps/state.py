@@ -1,5 +1,6 @@
 """What the steps for the state vector r have in common."""
 
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -139,6 +140,19 @@ class StateStep(DecompositionStep):
         # Integrated out above, so they have to be drawn before anyone looks at them.
         point = joint.draw_own_variances(self.rng, state, point)
         return point, self.report(**(counts | {"K": int(state.sum())}))
+
+    def halves_to_compile(self, point):
+        """Return what moves the ladder, and what draws weights."""
+        if self.scheme == "paper":
+            return None
+        frozen, conditional = self._closed_form(point), self._conditional(point)
+        chain = conditional.chain()
+
+        def ladder():
+            self.ladder.advance(self.rng, frozen.marginal, frozen.box)
+            conditional.log_surrogate(self.rng, True, chain, frozen, self.ladder)
+
+        return ladder, partial(conditional.log_density, self.rng, True, chain)
 
     def _collapsed(self, point: Point) -> tuple[dict[str, int], Point]:
         """Advance the ladder and, every other time, offer the chain an exchange with it."""

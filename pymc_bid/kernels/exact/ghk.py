@@ -64,7 +64,7 @@ def find_order(work):
     return near
 
 
-@part()
+@spread()
 def find_sites(work):
     """Find the factors of expectation propagation, starting from none.
 
@@ -109,7 +109,7 @@ def write_factor(work):
                 factor[first, second] = value / factor[second, second]
 
 
-@part()
+@spread()
 def sited_variance(work, index):
     """Return the variance of a weight with all factors still to come."""
     weight = work.sited[index]

@@ -31,10 +31,10 @@ def log_marginal_at(state, log_variances, marginal):
 
 @random_kernel
 def propose_noise(stream, drawing, state, log_variances, marginal):
-    """Return the log densities of log noise variances, under a proposal and without bounds.
+    """Return the log densities of log noise variances, under a proposal and without bounds, and E.
 
     The first is that of tables, one for each group, which are close to the second, the posterior
-    given the state.
+    given the state; E is the log evidence of the state.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def propose_noise(stream, drawing, state, log_variances, marginal):
     """
     rng, marginal = generator_at(stream), held(marginal)
     densities = noise_densities(state, marginal)
-    grid = np.empty(MOST_POINTS)
+    grid, log_evidence = np.empty(MOST_POINTS), densities.rest
     log_proposal, log_posterior = 0.0, 0.0
     for group in range(log_variances.size):
         density = density_of(group, densities, marginal)
@@ -58,14 +58,17 @@ def propose_noise(stream, drawing, state, log_variances, marginal):
                 log_variances[group] = draw_from_table(rng, table)
             x = log_variances[group]
             log_proposal += log_table_density(x, table)
-            log_posterior += log_noise_density(x, density) - log_noise_integral(density)
+            log_integral = log_noise_integral(density)
+            log_posterior += log_noise_density(x, density) - log_integral
+            log_evidence += log_integral
         else:
             if drawing:
                 drawn = density.scale / rng.standard_gamma(density.shape)
                 log_variances[group] = math.log(min(max(drawn, 1e-300), 1e300))
             x = log_variances[group]
-            log_prior = density.shape * (math.log(density.scale) - x) - math.lgamma(density.shape)
-            log_prior -= density.scale * math.exp(-x)
+            log_integral = math.lgamma(density.shape) - density.shape * math.log(density.scale)
+            log_prior = -density.shape * x - density.scale * math.exp(-x) - log_integral
             log_proposal += log_prior
             log_posterior += log_prior
-    return log_proposal, log_posterior
+            log_evidence += log_integral
+    return log_proposal, log_posterior, log_evidence

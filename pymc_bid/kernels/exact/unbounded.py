@@ -66,7 +66,7 @@ class Workspace(NamedTuple):
     fitted: NDArray[np.float64]
 
 
-@part()
+@spread()
 def make_workspace(members):
     """Return a workspace for a set of columns."""
     number = members.size
@@ -134,7 +134,7 @@ def write_covariance(work, variance):
                 work.covariance[first, second] += factor * work.eigenvectors[second, k]
 
 
-@part()
+@spread()
 def write_target(work, cross, variance, prior, target):
     """Write m and the bounds of a target; return ½ m·Σ⁻¹m - ½ log |Σ⁻¹|."""
     number = work.members.size

@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pymc_bid.kernels.compilation import part
+from pymc_bid.kernels.compilation import spread
 
 
 class Replicas(NamedTuple):
@@ -78,19 +78,19 @@ class Reference(NamedTuple):
     """Whether sets have a given number of columns."""
 
 
-@part()
+@spread()
 def is_forced(column, marginal):
     """Whether the prior forces a column in or out."""
     return math.isinf(marginal.log_odds[column])
 
 
-@part()
+@spread()
 def tempered_odds(column, power, marginal, reference):
     """Return the log odds of a column, the data left out, at a power."""
     return (1.0 - power) * reference.log_odds + power * marginal.log_odds[column]
 
 
-@part()
+@spread()
 def log_priors(state, marginal, reference):
     """Return log p(r) and log p0(r) of a state, each up to a constant."""
     log_prior, log_reference = 0.0, 0.0
@@ -101,7 +101,7 @@ def log_priors(state, marginal, reference):
     return log_prior, log_reference
 
 
-@part()
+@spread()
 def draw_reference_state(rng, state, marginal, reference):
     """Draw a set from the reference, in place."""
     size = state.size
@@ -121,7 +121,7 @@ def draw_reference_state(rng, state, marginal, reference):
         missing -= state[column]
 
 
-@part()
+@spread()
 def draw_movable(rng, state, value, marginal):
     """Draw a column among those with a value that are not forced, -1 if there is none."""
     number = 0
@@ -136,7 +136,7 @@ def draw_movable(rng, state, value, marginal):
     return -1
 
 
-@part()
+@spread()
 def decide(rng, first, log_ratio, replicas):
     """Decide on an exchange of the sets of replicas i and i + 1, and carry it out."""
     rejection = -math.expm1(min(log_ratio, 0.0))
@@ -154,7 +154,7 @@ def decide(rng, first, log_ratio, replicas):
     return True
 
 
-@part()
+@spread()
 def count_round_trips(replicas):
     """Mark what is at β = 0 as fresh, and count what came from there to the cold end."""
     number = replicas.powers.size

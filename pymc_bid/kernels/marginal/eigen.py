@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from pymc_bid.kernels.compilation import part
+from pymc_bid.kernels.compilation import part, spread
 
 MOST_ITERATIONS = 60
 
@@ -55,7 +55,7 @@ def spectrum_of_vector(matrix, vector):
     return diagonal, components[:, 0].copy()
 
 
-@part()
+@spread()
 def _sort(values, rows):
     """Sort values, and rows along with them, in place."""
     for i in range(values.size):

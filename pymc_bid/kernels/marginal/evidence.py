@@ -46,7 +46,7 @@ class NoiseDensities(NamedTuple):
     """The log evidence less the log integrals (or densities) of the groups, odds left out."""
 
 
-@part()
+@spread()
 def center_target(target, members, gram, marginal, residual):
     """Write B_Jᵀ(a - B_J μ) of a target into `residual`; return |a - B_J μ|²."""
     square = marginal.squares[target]
@@ -61,7 +61,7 @@ def center_target(target, members, gram, marginal, residual):
     return square
 
 
-@part()
+@spread()
 def write_gram(members, pattern, marginal, gram):
     """Write the Gram matrix of the chosen columns."""
     for first in range(members.size):
@@ -90,7 +90,7 @@ def project(vectors, residual, projections):
         projections[k] = total
 
 
-@part()
+@spread()
 def explain_target(values, projections, whole, explained):
     """Add the squares that each eigenvector explains of a target; return what is left of it."""
     number, left = values.size, whole
@@ -104,7 +104,7 @@ def explain_target(values, projections, whole, explained):
     return left if left > SMALLEST_EIGENVALUE * number * whole else 0.0
 
 
-@part()
+@spread()
 def write_eigenvalues(values, eigenvalues):
     """Write eigenvalues, with zero for what is a rounding error."""
     number = values.size

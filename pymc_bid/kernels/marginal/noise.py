@@ -157,7 +157,7 @@ def tabulate_noise(density, values):
     )
 
 
-@part()
+@spread()
 def log_piece_mass(left, right, step):
     """Return the log mass of a log-linear piece between two log densities."""
     slope = abs(right - left)
@@ -189,7 +189,7 @@ def draw_from_table(rng, table):
     return last + rng.standard_exponential() / table.falling
 
 
-@part()
+@spread()
 def log_table_density(x, table):
     """Return the log density of the proposal at x, normalised."""
     values = table.values

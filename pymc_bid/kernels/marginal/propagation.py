@@ -11,7 +11,7 @@ factor, which makes the cost of a target a matter of a few dozen weights, not of
 
 import math
 
-from pymc_bid.kernels.compilation import part
+from pymc_bid.kernels.compilation import spread
 from pymc_bid.kernels.marginal.truncated_moments import truncated_moments
 
 REACH = 2.5
@@ -24,7 +24,7 @@ LARGEST_NUMBER_OF_SWEEPS = 4
 LARGEST_NUMBER_OF_ROUNDS = 2
 
 
-@part()
+@spread()
 def log_tilt(mean, variance, site_precision, site_linear):
     r"""Return :math:`\log E \exp(b y - a y^2 / 2)` for a normal :math:`y`."""
     linear = mean / variance + site_linear
@@ -35,7 +35,7 @@ def log_tilt(mean, variance, site_precision, site_linear):
     )
 
 
-@part()
+@spread()
 def add_site(index, size, precision_change, linear_change, mean, covariance, row):
     """Multiply the normal by a normal factor of one of its weights, in place."""
     scale = 1.0 / (1.0 + precision_change * covariance[index, index])
@@ -49,14 +49,14 @@ def add_site(index, size, precision_change, linear_change, mean, covariance, row
             covariance[first, second] -= factor * row[second]
 
 
-@part()
+@spread()
 def is_near_bound(mean, variance, lower, upper):
     """Tell whether a bound takes a part of the mass that matters."""
     reach = REACH * math.sqrt(variance)
     return upper - mean < reach or mean - lower < reach
 
 
-@part()
+@spread()
 def sweep_sites(members, size, lower, upper, precision, linear, mean, covariance, row):
     """Refine every factor of a target once; return the sum of logs and the largest change.
 
@@ -98,7 +98,7 @@ def sweep_sites(members, size, lower, upper, precision, linear, mean, covariance
     return log_constants, log_integral, largest_change
 
 
-@part()
+@spread()
 def find_members(fitted, posterior, left, right, is_member, members):
     """Give a factor to every weight that is near a bound; return how many weights have one."""
     size = 0
@@ -113,7 +113,7 @@ def find_members(fitted, posterior, left, right, is_member, members):
     return size
 
 
-@part()
+@spread()
 def propagate_target(unbounded, posterior, left, right, sites, is_member, members, normal, fitted):
     r"""Find the factors of one target.
 

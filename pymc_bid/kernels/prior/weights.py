@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from pymc_bid.kernels.compilation import part
+from pymc_bid.kernels.compilation import part, spread
 from pymc_bid.kernels.truncated_normal import draw_truncated_normal
 
 _SQRT_HALF = math.sqrt(0.5)
@@ -40,7 +40,7 @@ def central_quantile(probability):
     return q * above / below
 
 
-@part()
+@spread()
 def same_along_rows(prior):
     """Whether every parameter was broadcast along the rows, so that a row has one of each."""
     mean, precision, lower, upper = prior
@@ -52,7 +52,7 @@ def same_along_rows(prior):
     )
 
 
-@part()
+@spread()
 def read_prior(prior, row, first, width, mean, precision, lower, upper):
     """Copy the parameters of `width` weights of a row, from `first` on, to contiguous arrays."""
     means, precisions, lowers, uppers = prior
@@ -69,7 +69,7 @@ def read_prior(prior, row, first, width, mean, precision, lower, upper):
         upper[column] = uppers[row, first + column]
 
 
-@part()
+@spread()
 def draw_row_from_prior(rng, row, weights, prior):
     """Draw every weight of a row from the prior, in place.
 
