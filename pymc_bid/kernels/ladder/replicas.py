@@ -1,16 +1,17 @@
 r"""Replicas over sets of columns, and their exchanges with each other.
 
-Replica :math:`i` is at a place of a path from a reference :math:`p_0` over the marginal model to
-the marginal model with the mass :math:`\hat P` that the bounds leave of the weights,
+Replica :math:`i` is at a place of a path from a reference :math:`p_0` to the marginal
+model with the mass :math:`\hat P` that the bounds leave of the weights,
 
 .. math:: \log π_{βγ}(r, x) = (1 - β) \log p_0(r, x) + β \log [p(r)\, p(A, x \mid r)]
     + γ \log \hat P(r, x) ,
 
-with :math:`β` from 0 to 1 while :math:`γ = 0`, then :math:`γ` from 0 to 1; :math:`x = \log σ²` of
-each group of targets, and nothing but :math:`r` where the noise is integrated out. The reference
-has independent columns, all with the same probability, or is uniform over the sets of the given
-size; the replica at :math:`β = 0` is drawn from it anew each time, so that whatever comes down the
-ladder is a fresh start.
+with :math:`β` from 0 to 1, and :math:`γ` too but only from some :math:`β` on (see
+`pymc_bid.steps.settings.BOUNDS_FROM`): the bounds make other sets the best ones, and have to come
+in where sets still move. :math:`x = \log σ²` of each group of targets, and there is nothing but
+:math:`r` where the noise is integrated out. The reference has independent columns, all with the
+same probability, or is uniform over the sets of the given size; the replica at :math:`β = 0` is
+drawn from it anew each time, so that whatever comes down the ladder is a fresh start.
 
 Neighbours exchange in even and odd pairs in turn, which is not reversible and makes round trips of
 order :math:`T` instead of :math:`T²` (Syed, Bouchard-Côté, Deligiannidis, Doucet 2022). The chain
