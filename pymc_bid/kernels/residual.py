@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from pymc_bid.kernels.by_reference import copy_into
 from pymc_bid.kernels.compilation import kernel, part, spread
-from pymc_bid.kernels.held import copy_into
 
 TILE = 4
 CANCELLED = 1e-6

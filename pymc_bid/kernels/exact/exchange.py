@@ -17,6 +17,7 @@ import math
 
 import numpy as np
 
+from pymc_bid.kernels.by_reference import by_reference
 from pymc_bid.kernels.compilation import part, spread
 from pymc_bid.kernels.exact.ghk import (
     find_order,
@@ -32,7 +33,6 @@ from pymc_bid.kernels.exact.unbounded import (
     write_spectrum,
     write_target,
 )
-from pymc_bid.kernels.held import held
 from pymc_bid.kernels.identity import interpolated_targets
 from pymc_bid.kernels.random_numbers import generator_at, random_kernel
 from pymc_bid.kernels.truncated_normal import draw_truncated_normal, log_interval_mass
@@ -147,7 +147,7 @@ def weigh_weights(stream, drawing, state, weights, noise_variance, products, pri
         The targets that each column is, in a model with the identity.
     """
     rng = generator_at(stream)
-    products, prior = held(products), held(prior)
+    products, prior = by_reference(products), by_reference(prior)
     return visit_targets(rng, drawing, state, weights, noise_variance, products, prior, own_targets)
 
 

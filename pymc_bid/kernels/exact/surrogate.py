@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 
+from pymc_bid.kernels.by_reference import by_reference
 from pymc_bid.kernels.compilation import kernel
-from pymc_bid.kernels.held import held
 from pymc_bid.kernels.marginal.evidence import density_of, noise_densities
 from pymc_bid.kernels.marginal.noise import (
     MOST_POINTS,
@@ -21,7 +21,7 @@ from pymc_bid.kernels.random_numbers import generator_at, random_kernel
 @kernel()
 def log_marginal_at(state, log_variances, marginal):
     """Return log p(A, x | r) of a marginal model, x = log σ² of each group, (S,)."""
-    marginal = held(marginal)
+    marginal = by_reference(marginal)
     densities = noise_densities(state, marginal)
     total = densities.rest
     for group in range(log_variances.size):
@@ -46,7 +46,7 @@ def propose_noise(stream, drawing, state, log_variances, marginal):
         Changed in place if drawing.
     marginal : Marginal
     """
-    rng, marginal = generator_at(stream), held(marginal)
+    rng, marginal = generator_at(stream), by_reference(marginal)
     densities = noise_densities(state, marginal)
     grid, log_evidence = np.empty(MOST_POINTS), densities.rest
     log_proposal, log_posterior = 0.0, 0.0

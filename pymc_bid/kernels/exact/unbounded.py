@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pymc_bid.kernels.by_reference import by_reference
 from pymc_bid.kernels.compilation import part, spread
-from pymc_bid.kernels.held import held
 from pymc_bid.kernels.marginal.eigen import symmetric_eigen
 
 LARGEST_CONDITION = 1e8
@@ -71,7 +71,7 @@ def make_workspace(members):
     """Return a workspace for a set of columns."""
     number = members.size
     square, line = (number, number), number
-    return held(
+    return by_reference(
         Workspace(
             members=members,
             eigenvalues=np.empty(line),

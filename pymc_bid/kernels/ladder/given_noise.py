@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 
+from pymc_bid.kernels.by_reference import by_reference, copy_into
 from pymc_bid.kernels.compilation import part, spread
-from pymc_bid.kernels.held import copy_into, held
 from pymc_bid.kernels.ladder.moves import move_set
 from pymc_bid.kernels.ladder.replicas import (
     count_round_trips,
@@ -28,7 +28,7 @@ from pymc_bid.kernels.random_numbers import generator_at, random_kernel
 @spread()
 def replica_at(index, replicas):
     """Return one of the replicas."""
-    return held(
+    return by_reference(
         Replica(
             replicas.states[index],
             replicas.log_variances[index],
@@ -38,13 +38,21 @@ def replica_at(index, replicas):
 
 
 @spread()
+def rung_at(index, replicas, ends):
+    """Return where a replica is; `ends` are what the path is between."""
+    marginal, reference, box = ends
+    power, bound_power = replicas.powers[index], replicas.bound_powers[index]
+    return by_reference(Rung(power, bound_power, marginal, reference, box))
+
+
+@spread()
 def redraw_noise(rng, densities, replica, rung):
     """Draw the noise variances of a replica by a proposal that does not look at present ones.
 
     Returns log [f / q] of those that it then has, see `log_noise_weights`.
     """
     x = replica.log_variances
-    proposed = held(Replica(replica.state, np.empty(x.size), replica.log_mass))
+    proposed = by_reference(Replica(replica.state, np.empty(x.size), replica.log_mass))
     found, present = log_noise_weights(rng, densities, x, proposed.log_variances, rung)
     log_mass = mass_of(rng, proposed, rung)
     if is_rejected(rng, found - present, log_mass, replica, rung):
@@ -93,7 +101,7 @@ def log_exchange_ratio(rng, replica, proposed, own, other):
         copy_into(x, proposed)
         log_ratio = difference * log_evidence_of_set(state, marginal)
     log_ratio += difference * (log_prior - log_reference)
-    log_mass = mass_of(rng, held(Replica(state, proposed, replica.log_mass)), other)
+    log_mass = mass_of(rng, by_reference(Replica(state, proposed, replica.log_mass)), other)
     log_ratio += other.bound_power * log_mass - own.bound_power * replica.log_mass[0]
     return log_ratio, log_mass
 
@@ -139,23 +147,19 @@ def advance_given_noise(stream, turn, replicas, marginal, reference, box):
     box : Box
     """
     rng = generator_at(stream)
-    marginal, reference, box = held(marginal), held(reference), held(box)
-    replicas = held(replicas)
-    number, gammas = replicas.powers.size, replicas.bound_powers
+    marginal, reference, box = by_reference(marginal), by_reference(reference), by_reference(box)
+    replicas, ends = by_reference(replicas), (marginal, reference, box)
+    number = replicas.powers.size
     for index in range(number):
-        rung = held(Rung(replicas.powers[index], gammas[index], marginal, reference, box))
+        rung, replica = rung_at(index, replicas, ends), replica_at(index, replicas)
         if turn.first <= index < turn.last:
-            redrawing = is_alone(index, turn, number)
-            replica, swaps = replica_at(index, replicas), replicas.swaps[index]
+            redrawing, swaps = is_alone(index, turn, number), replicas.swaps[index]
             replicas.flips[index] += move_replica(rng, swaps, redrawing, replica, rung)
         elif turn.is_new:
-            replicas.log_masses[index] = mass_of(rng, replica_at(index, replicas), rung)
+            replicas.log_masses[index] = mass_of(rng, replica, rung)
     if turn.last == number:
         for first in range(turn.round % 2, number - 1, 2):
-            cold = held(Rung(replicas.powers[first], gammas[first], marginal, reference, box))
-            hot = held(
-                Rung(replicas.powers[first + 1], gammas[first + 1], marginal, reference, box)
-            )
+            cold, hot = rung_at(first, replicas, ends), rung_at(first + 1, replicas, ends)
             exchange_pair(rng, first, cold, hot, replicas)
     return count_round_trips(replicas)
 
@@ -182,7 +186,7 @@ def move_beside(stream, backwards, bound_power, state, log_variances, marginal, 
         As in `advance_given_noise`.
     """
     rng = generator_at(stream)
-    marginal, reference, box = held(marginal), held(reference), held(box)
-    replica = held(Replica(state, log_variances, np.zeros(1)))
-    rung = held(Rung(1.0, bound_power, marginal, reference, box))
+    marginal, reference, box = by_reference(marginal), by_reference(reference), by_reference(box)
+    replica = by_reference(Replica(state, log_variances, np.zeros(1)))
+    rung = by_reference(Rung(1.0, bound_power, marginal, reference, box))
     move_set(rng, backwards, 1, replica, rung)

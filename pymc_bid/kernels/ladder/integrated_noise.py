@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pymc_bid.kernels.by_reference import by_reference
 from pymc_bid.kernels.compilation import part, spread
-from pymc_bid.kernels.held import held
 from pymc_bid.kernels.ladder.replicas import (
     Reference,
     count_round_trips,
@@ -122,11 +122,15 @@ def advance_integrated(stream, turn, replicas, marginal, reference):
     Parameters are those of `pymc_bid.kernels.ladder.given_noise.advance_given_noise`.
     """
     rng = generator_at(stream)
-    marginal, reference, replicas = held(marginal), held(reference), held(replicas)
+    marginal, reference, replicas = (
+        by_reference(marginal),
+        by_reference(reference),
+        by_reference(replicas),
+    )
     powers, states = replicas.powers, replicas.states
     if turn.is_new:
         replicas.memory[:] = np.nan
-    place = held(Place(1.0, replicas.memory, marginal, reference))
+    place = by_reference(Place(1.0, replicas.memory, marginal, reference))
     for index in range(turn.first, turn.last):
         if powers[index] == 0.0:
             draw_reference_state(rng, states[index], marginal, reference)
@@ -148,8 +152,8 @@ def move_beside_integrated(stream, swaps, state, memory, marginal, reference):
     One column or, at random and where K is fixed, `swaps` pairs. Other parameters are those of
     `pymc_bid.kernels.ladder.given_noise.move_beside`.
     """
-    rng, marginal, reference = generator_at(stream), held(marginal), held(reference)
-    place, number = held(Place(1.0, memory, marginal, reference)), number_of(state)
+    rng, marginal, reference = generator_at(stream), by_reference(marginal), by_reference(reference)
+    place, number = by_reference(Place(1.0, memory, marginal, reference)), number_of(state)
     if not reference.fixed_size and rng.random() < 0.5:
         column = int(rng.random() * state.size)
         if not is_forced(column, marginal):

@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 
+from pymc_bid.kernels.by_reference import copy_into
 from pymc_bid.kernels.compilation import part, spread
-from pymc_bid.kernels.held import copy_into
 from pymc_bid.kernels.ladder.replicas import draw_movable, is_forced, tempered_odds
 from pymc_bid.kernels.ladder.rung import (
     is_rejected,

@@ -19,8 +19,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pymc_bid.kernels.by_reference import by_reference
 from pymc_bid.kernels.compilation import kernel, part, spread
-from pymc_bid.kernels.held import held
 from pymc_bid.kernels.identity import interpolated_targets
 from pymc_bid.kernels.marginal.eigen import spectrum_of_vector, symmetric_eigen
 from pymc_bid.kernels.marginal.noise import log_noise_density, log_noise_integral
@@ -211,4 +211,4 @@ def log_evidence_of_set(state, marginal):
 @kernel()
 def log_evidence(state, marginal):
     """Return log p(A | J) of a set, (N,), by a `Marginal`."""
-    return log_evidence_of_set(state, held(marginal))
+    return log_evidence_of_set(state, by_reference(marginal))

@@ -29,8 +29,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pymc_bid.kernels.by_reference import by_reference, copy_into
 from pymc_bid.kernels.compilation import part, spread
-from pymc_bid.kernels.held import copy_into, held
 from pymc_bid.kernels.identity import interpolated_targets, set_interpolated
 
 
@@ -73,7 +73,7 @@ def make_factor(state, variances, marginal):
     blocks = marginal.block_pattern.size
     members = np.flatnonzero(state)
     room = min(columns, 2 * members.size + 8)
-    factor = held(
+    factor = by_reference(
         Factor(
             size=members.size,
             members=np.empty(columns, np.int64),

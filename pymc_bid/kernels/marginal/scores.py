@@ -7,8 +7,8 @@ import math
 
 import numpy as np
 
+from pymc_bid.kernels.by_reference import copy_into
 from pymc_bid.kernels.compilation import part
-from pymc_bid.kernels.held import copy_into
 from pymc_bid.kernels.identity import is_own_target
 from pymc_bid.kernels.marginal.factor import weight_constant
 

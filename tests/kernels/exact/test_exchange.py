@@ -7,8 +7,8 @@ from scipy import special, stats
 
 import pymc_bid as bid
 from pymc_bid.graph.values import WeightPrior
+from pymc_bid.kernels.by_reference import by_reference
 from pymc_bid.kernels.exact.exchange import log_box_mass, weigh_weights
-from pymc_bid.kernels.held import held
 from pymc_bid.kernels.random_numbers import generator_at, stream_of
 from pymc_bid.regression import reduce_regression
 from tests.helpers.marginals import marginal_of
@@ -16,7 +16,7 @@ from tests.helpers.marginals import marginal_of
 
 @numba.njit
 def mass_at(stream, state, log_variances, box):
-    return log_box_mass(generator_at(stream), state, log_variances, held(box))
+    return log_box_mass(generator_at(stream), state, log_variances, by_reference(box))
 
 
 def weigh(rng, pool, target, variance, bounds=(-1.0, 1.0)):

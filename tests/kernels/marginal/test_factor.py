@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import pymc_bid as bid
-from pymc_bid.kernels.held import held
+from pymc_bid.kernels.by_reference import by_reference
 from pymc_bid.kernels.marginal import factor as kernel
 from pymc_bid.kernels.marginal import scores as scoring
 from pymc_bid.kernels.marginal.evidence import log_evidence
@@ -21,7 +21,7 @@ def follow(path, group, state, variances, marginal):
     Returns the log evidence, the scores, those of members (where they stand, and as the last one)
     and the scores with each member dropped.
     """
-    columns, marginal = state.size, held(marginal)
+    columns, marginal = state.size, by_reference(marginal)
     factor = kernel.make_factor(state, variances, marginal)
     for column in path:
         if state[column] == 1:

@@ -1,8 +1,8 @@
-"""Named tuples held by reference inside kernels.
+"""Named tuples by reference inside kernels.
 
 numba copies a named tuple, and counts references to every array in it, wherever it is passed or
-read from; most of what there was to compile of a kernel with large ones was that. A held one is an
-address. Its fields are read by the same names, and can be assigned to.
+read from; most of what there was to compile of a kernel with large ones was that. One by reference
+is an address. Its fields are read by the same names, and can be assigned to.
 """
 
 from typing import Any
@@ -18,40 +18,45 @@ types: Any = numba.types
 
 
 @structref.register
-class Held(types.StructRef):
-    """The type of a held named tuple."""
+class ByReference(types.StructRef):
+    """The type of a named tuple by reference."""
 
 
 NAMED = (types.NamedTuple, types.NamedUniTuple)
 
 
-def held(value):
+def by_reference(value):
     """Inside a kernel, return a named tuple by reference, those in its fields included."""
-    raise NotImplementedError("held() is for kernels.")
+    raise NotImplementedError("by_reference() is for kernels.")
 
 
-@overload(held)
+@overload(by_reference)
 def _copy_of(value):
-    if isinstance(value, Held):
+    if isinstance(value, ByReference):
         return lambda value: value
     if not isinstance(value, NAMED):
         return None
     # numba compiles nothing that goes through fields by name: the lines have to be written out.
     lines = ["def copy(value):", "    made = new(kind)"]
     for name, field in zip(value.fields, value.types, strict=True):
-        found = f"held(value.{name})" if isinstance(field, NAMED) else f"value.{name}"
+        found = f"by_reference(value.{name})" if isinstance(field, NAMED) else f"value.{name}"
         lines.append(f"    made.{name} = {found}")
-    space = {"__name__": __name__, "new": structref.new, "kind": _held_type(value), "held": held}
+    space = {
+        "__name__": __name__,
+        "new": structref.new,
+        "kind": _type_by_reference(value),
+        "by_reference": by_reference,
+    }
     exec("\n".join([*lines, "    return made"]), space)
     return space["copy"]
 
 
-def _held_type(field):
-    """Return the type that a field has in a held named tuple."""
+def _type_by_reference(field):
+    """Return the type that a field has in a named tuple by reference."""
     if not isinstance(field, NAMED):
         return types.unliteral(field)
     fields = zip(field.fields, field.types, strict=True)
-    return Held([(name, _held_type(kind)) for name, kind in fields])
+    return ByReference([(name, _type_by_reference(kind)) for name, kind in fields])
 
 
 @part()

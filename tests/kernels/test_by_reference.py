@@ -6,7 +6,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from pymc_bid.kernels.held import copy_into, held
+from pymc_bid.kernels.by_reference import by_reference, copy_into
 
 
 class Inner(NamedTuple):
@@ -23,7 +23,7 @@ class Outer(NamedTuple):
 @numba.njit
 def made_inside(number):
     """What a function makes, writes to and returns."""
-    inner = held(Inner(np.zeros(number), 0))
+    inner = by_reference(Inner(np.zeros(number), 0))
     copy_into(np.arange(3.0), inner.values)
     inner.size += 3
     return inner
@@ -38,8 +38,8 @@ def grow(inner):
 
 @numba.njit
 def go_through(outer):
-    outer = held(outer)
-    again = held(outer)
+    outer = by_reference(outer)
+    again = by_reference(outer)
     for _ in range(3):
         # Memory of what is gone is used again: a reference too few would show.
         grow(outer.inner)
