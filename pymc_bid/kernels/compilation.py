@@ -1,6 +1,7 @@
 """How the kernels are compiled: as fast to compile as they can be, and kept for later processes."""
 
 import logging
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache, partial
@@ -23,7 +24,7 @@ own is optimised again with each one that calls it, by whatever way; a large one
 all the same, since what it takes to compile grows faster than its size."""
 
 USUAL_TIME = 35
-"""Seconds that it takes to compile what the quickstart needs. Empty cache, four runs on two cores at
+"""Seconds that it takes to compile what the quickstart needs. Empty cache, four runs on two cores,
 2.5 GHz, PyMC 6.3: `pm.sample` with 200 draws took 33 to 41, in one process 48 and 50."""
 
 
@@ -32,28 +33,31 @@ class CompilationNeeded(Exception):
 
 
 class _Guard(events.Listener):
-    """Raises before a function of this package is compiled."""
+    """Raises before a function of this package is compiled in a thread."""
+
+    def __init__(self):
+        self.thread = threading.get_ident()
 
     def on_start(self, event: events.Event) -> None:
-        """Raise, unless the function is somebody else's."""
-        if event.data["dispatcher"].py_func.__module__.partition(".")[0] == "pymc_bid":
+        """Raise, unless the function is somebody else's or another thread's."""
+        # A function made by `exec` may have no module.
+        module = event.data["dispatcher"].py_func.__module__ or ""
+        if module.partition(".")[0] == "pymc_bid" and self.thread == threading.get_ident():
             raise CompilationNeeded
 
     def on_end(self, event: events.Event) -> None:
         """Do nothing."""
 
 
-_guard = _Guard()
-
-
 @contextmanager
 def from_cache_only() -> Iterator[None]:
     """Raise `CompilationNeeded` within, instead of compiling a kernel."""
-    events.register("numba:compile", _guard)
+    guard = _Guard()
+    events.register("numba:compile", guard)
     try:
         yield
     finally:
-        events.unregister("numba:compile", _guard)
+        events.unregister("numba:compile", guard)
 
 
 @cache

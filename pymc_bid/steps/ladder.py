@@ -97,7 +97,7 @@ class Ladder:
         log_variances[:, np.isfinite(marginal.held)] = np.log(
             marginal.held[np.isfinite(marginal.held)]
         )
-        self._place(places, states, log_variances, np.full(places.size, MOST_SWAPS))
+        self._place(places, states, log_variances, np.full(places.size, MOST_SWAPS, np.int64))
 
     def _set_reference(self, marginal: Marginal, size: float, candidates: int) -> None:
         # Never more than half of the columns: that would favour what the ladder is to get out of.
@@ -251,8 +251,11 @@ class Ladder:
         chosen = np.maximum(np.exp(chosen) - offset, 0.0)
         chosen[0], chosen[-1] = 1.0, 0.0
         nearest = np.abs(chosen[:, None] - powers).argmin(axis=1)
-        # Where flips change as many columns, swaps would only take time.
-        flips = replicas.flips[nearest] / max(self._round - self._first_round, 1)
-        swaps = np.maximum(MOST_SWAPS - flips, 0).astype(np.int64)
+        # Where flips change as many columns, swaps would only take time; but flips never trade a
+        # column that has its own noise for a copy. The last replica is drawn anew and has no flips.
+        flips = replicas.flips[np.minimum(nearest, powers.size - 2)]
+        flips = flips / max(self._round - self._first_round, 1)
+        least = 1 if marginal.own_groups.shape[1] else 0
+        swaps = np.maximum(MOST_SWAPS - flips, least).astype(np.int64)
         self._place(chosen, replicas.states[nearest], replicas.log_variances[nearest], swaps)
         return True

@@ -8,7 +8,12 @@ import copyreg
 import logging
 import math
 import os
-from multiprocessing import current_process, get_all_start_methods, get_context
+import signal
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from multiprocessing import current_process, get_context
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
@@ -19,6 +24,7 @@ from pymc_bid.graph.joint import Joint
 from pymc_bid.graph.values import Point, WeightPrior
 from pymc_bid.kernels.compilation import CompilationNeeded, announce, from_cache_only
 from pymc_bid.regression import Products
+from pymc_bid.steps.interrupts import finish_before_interrupt
 
 if TYPE_CHECKING:
     from pymc_bid.steps.base import DecompositionStep
@@ -26,8 +32,8 @@ if TYPE_CHECKING:
 ITERATIONS = 2
 """Of each kind: the chain is offered an exchange with the ladder every other time."""
 
-LONGEST_WAIT = 120
-"""Seconds until what another process was to compile is compiled here."""
+LEAST_WAIT = 10
+"""Seconds, beside those that its own half has taken, that a process waits for the other half."""
 
 _log = logging.getLogger(__name__)
 _starts: WeakKeyDictionary[Joint, tuple[Products, Point]] = WeakKeyDictionary()
@@ -97,20 +103,39 @@ def _go_through(double: "DecompositionStep", point: Point) -> list[dict]:
     return recorded
 
 
+@finish_before_interrupt
 def _compile_in_two(double: "DecompositionStep", point: Point) -> None:
-    """Have a forked process compile a half of the kernels, which end up in numba's cache."""
+    """Have a forked process compile a half of the kernels, which end up in numba's cache.
+
+    Only on Linux: elsewhere processes can't be forked, or not safely once libraries have threads.
+    """
     halves = double.halves_to_compile(point)
-    can_fork = "fork" in get_all_start_methods() and not current_process().daemon
-    if halves is None or not can_fork or os.cpu_count() == 1:
+    if halves is None or sys.platform != "linux" or current_process().daemon:
+        return
+    if len(os.sched_getaffinity(0)) == 1:
         return
     here, there = halves
-    helper = get_context("fork").Process(target=there, daemon=True)
-    helper.start()
+    helper = get_context("fork").Process(target=_try, args=(there,), daemon=True)
+    try:
+        helper.start()
+    except OSError:
+        # No memory for it; then all is compiled here.
+        return
+    started = time.perf_counter()
     try:
         here()
-        helper.join(LONGEST_WAIT)
+        helper.join(LEAST_WAIT + time.perf_counter() - started)
     finally:
-        helper.terminate()
+        # It may have been forked while another thread had a lock that it waits for.
+        helper.kill()
+        helper.join()
+
+
+def _try(work: Callable) -> None:
+    """Do the work of a forked process, which has nobody to tell of an interrupt or an error."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with suppress(Exception):
+        work()
 
 
 def _start(joint: Joint, model: Model) -> Point:

@@ -48,7 +48,7 @@ class StateStep(DecompositionStep):
         The state vector.
     scheme : {"collapsed", "paper"}
         "collapsed": sets of columns come from a ladder of replicas that move on the closed form
-        without weights and without their bounds, and an exact exchange gives them weights.
+        without weights, and an exact exchange gives them weights within their bounds.
         "paper": the update of the paper, which leaves the weights alone and hardly ever moves.
     warm_up : bool
         Whether there is a ladder of temperatures; without one, a single replica moves beside the

@@ -1,7 +1,7 @@
 r"""What an exchange with the ladder is decided by: the weight of a chain's state.
 
 The chain is at :math:`(r, σ², Y)`, a replica at :math:`r'` (and :math:`σ²'`), distributed by the
-closed form :math:`\tildeπ` without bounds. The proposal is to take :math:`r'`, with :math:`σ²'` and
+closed form :math:`\tildeπ`. The proposal is to take :math:`r'`, with :math:`σ²'` and
 weights :math:`Y' \sim q(· \mid r', σ²')` that are drawn within the bounds, and to leave :math:`r`
 to the replica. It is accepted with probability
 
