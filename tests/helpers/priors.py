@@ -11,7 +11,7 @@ RNG = np.random.default_rng(6)
 POOL = RNG.normal(size=(3, 3))
 TARGET = 0.7 * POOL[:, :2] + 0.6 * RNG.normal(size=(3, 2))
 SHAPE = (3, 2)
-REFERENCE_DRAWS = 200_000
+REFERENCE_DRAWS = 300_000
 DRAWS = 1000
 NOISE = 8.0, 5.0
 
