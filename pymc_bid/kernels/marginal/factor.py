@@ -136,13 +136,9 @@ def _subtract_rows(number, factors, rows, line):
     whole = number - number % 4
     for k in range(0, whole, 4):
         a, b, c, d = factors[k], factors[k + 1], factors[k + 2], factors[k + 3]
-        for column in range(line.size):
-            line[column] -= (
-                a * rows[k, column]
-                + b * rows[k + 1, column]
-                + c * rows[k + 2, column]
-                + d * rows[k + 3, column]
-            )
+        p, q, r, s = rows[k], rows[k + 1], rows[k + 2], rows[k + 3]
+        for n in range(line.size):
+            line[n] -= a * p[n] + b * q[n] + c * r[n] + d * s[n]
     for k in range(whole, number):
         for column in range(line.size):
             line[column] -= factors[k] * rows[k, column]
