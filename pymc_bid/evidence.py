@@ -77,14 +77,14 @@ def log_evidence(
     # What the prior says of single columns is left out.
     given = Given.at(joint, builder, point)._replace(log_odds=np.zeros(chosen.size))
     conditional = Conditional(joint, builder, given, point)
-    marginal, _ = builder.build(point, np.zeros(chosen.size), given.prior)
+    marginal, box = builder.build(point, np.zeros(chosen.size), given.prior)
     chain = conditional.chain()
     prior = conditional.log_prior(chosen)
     logs = np.zeros(draws)
     for draw in range(logs.size):
         proposed = ChainState(chosen, chain.weights.copy(), np.empty(chain.log_variances.size))
         if free:
-            logs[draw] = -conditional.noise_proposal(rng, True, proposed, marginal)[0]
+            logs[draw] = -conditional.noise_proposal(rng, True, proposed, marginal, box)[0]
         logs[draw] += conditional.log_density(rng, True, proposed) - prior
     constant = -0.5 * np.log(2 * np.pi) * joint.products().rows.sum()
     if free:

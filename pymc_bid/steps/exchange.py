@@ -121,7 +121,7 @@ class Conditional:
         state, weights, log_variances = chain
         variance = self.variance_of_targets(log_variances)
         products, prior, _, own, *_ = self._given
-        log_ratio, log_evidence, log_mass = weigh_weights(
+        log_ratio, log_evidence, log_masses = weigh_weights(
             rng, drawing, state, weights, variance, products, prior, own.targets
         )
         for _, prior, hyperprior, targets in self._given.hyperpriors:
@@ -129,26 +129,29 @@ class Conditional:
             log_ratio += log_hierarchical_ratio(
                 state, weights[:, targets], prior, hyperprior, interpolated
             )
-        return log_ratio, log_evidence, log_mass
+        return log_ratio, log_evidence, log_masses.sum()
 
     def _log_weight(
         self, rng, drawing: bool, chain: ChainState, frozen: Frozen, ladder: Ladder
     ) -> float:
         """Return log w of a state, with noise variances and weights drawn if asked for."""
-        given_noise = self._builder.given_noise
         if not frozen.is_exact:
             # The order matters: noise variances have to be there before weights can be drawn.
             log_surrogate = self.log_surrogate(rng, drawing, chain, frozen, ladder)
             return self.log_density(rng, drawing, chain) - log_surrogate
         # All that the closed form knows cancels.
         total = -frozen.bias * chain.state.sum()
-        if self._noise_is_free and not given_noise:
-            noise = self.noise_proposal(rng, drawing, chain, frozen.marginal)
-            total += noise[1] - noise[0]
+        if not self._builder.given_noise:
+            log_proposal, log_joint, log_evidence = self.noise_proposal(
+                rng, drawing, chain, frozen.marginal, ladder.known_bounds(frozen.box)
+            )
+            total += log_joint - log_proposal - log_evidence
         if not self._joint.state_prior.linear:
             total += self._joint.state_prior.log_further(chain.state, self._point)
         log_ratio, _, log_mass = self._weigh(rng, drawing, chain)
-        return total + log_ratio - (log_mass if ladder.knows_bounds else 0.0)
+        if self._builder.given_noise and ladder.knows_bounds:
+            total -= log_mass
+        return total + log_ratio
 
     def log_prior(self, state: NDArray[np.int64]) -> float:
         """Return the log prior of a state, up to a constant."""
@@ -173,21 +176,22 @@ class Conditional:
         marginal = frozen.marginal
         finite = np.isfinite(marginal.log_odds)
         total = marginal.log_odds[(state == 1) & finite].sum()
-        if self._builder.given_noise and self._noise_is_free:
-            x = log_variances - marginal.log_unit
-            total += log_marginal_at(state, x, marginal)
-        elif self._noise_is_free:
-            log_proposal, _, found = self.noise_proposal(rng, drawing, chain, marginal)
-            total += found + log_proposal
+        if self._noise_is_free and not self._builder.given_noise:
+            log_proposal, _, found = self.noise_proposal(
+                rng, drawing, chain, marginal, ladder.known_bounds(frozen.box)
+            )
+            return float(total + found + log_proposal)
+        if self._noise_is_free:
+            total += log_marginal_at(state, log_variances - marginal.log_unit, marginal)
         else:
             total += log_evidence(state, marginal)
         return float(total + ladder.log_mass(rng, chain, marginal, frozen.box))
 
     @staticmethod
-    def noise_proposal(rng, drawing: bool, chain: ChainState, marginal: Marginal):
-        """Return the log densities of noise variances, drawn if asked for, see `propose_noise`."""
+    def noise_proposal(rng, drawing: bool, chain: ChainState, marginal: Marginal, box: Box):
+        """Return log densities of noise variances, drawn if asked for, see `propose_noise`."""
         log_variances = chain.log_variances - marginal.log_unit
-        found = propose_noise(rng, drawing, chain.state, log_variances, marginal)
+        found = propose_noise(rng, drawing, chain.state, log_variances, marginal, box)
         if drawing:
             chain.log_variances[:] = log_variances + marginal.log_unit
         return found

@@ -114,7 +114,7 @@ class Ladder:
     def _place(self, powers, states, log_variances, swaps) -> None:
         """Let there be replicas at powers β, with these states."""
         rungs, size = states.shape
-        memory = np.full(0 if self.given_noise else 2**size, np.nan)
+        memory = np.full((0 if self.given_noise else 2**size, 2), np.nan)
         self.replicas = Replicas(
             states=states.copy(),
             log_variances=log_variances.copy(),
@@ -144,11 +144,8 @@ class Ladder:
         last = min(self._next + self._at_once, number)
         is_new = self.is_new or (self.given_noise and self._is_placed)
         turn = Turn(self._round, self._next, last, is_new)
-        arguments = (rng, turn, replicas, marginal, self._reference)
-        if self.given_noise:
-            trips = advance_given_noise(*arguments, box)
-        else:
-            trips = advance_integrated(*arguments)
+        advance = advance_given_noise if self.given_noise else advance_integrated
+        trips = advance(rng, turn, replicas, marginal, self._reference, box)
         self.is_new = self._is_placed = False
         self._iteration += 1
         self._next = last
@@ -159,17 +156,21 @@ class Ladder:
 
     def _set_pace(self, marginal: Marginal, box: Box, size: float) -> None:
         """Find how many replicas move in one iteration, for sets of a typical size."""
+        targets, columns = marginal.cross.shape
+        self.knows_bounds = box.lower.size > 0 and targets * size**2 <= MOST_MASS_WORK
+        if self.knows_bounds:
+            self.bias = 0.0
         if not self.given_noise:
             return
-        targets, columns = marginal.cross.shape
         blocks, patterns = marginal.block_pattern.size, marginal.grams.shape[0]
         swaps = min(size, MOST_SWAPS)
         work = columns * targets * (size + 4 + 2 * swaps) + 15 * patterns * size**3
         work += blocks * columns * size * (0.5 * size + 1.5 * swaps)
         self._at_once = max(1, int(MOST_WORK / work))
-        self.knows_bounds = box.lower.size > 0 and targets * size**2 <= MOST_MASS_WORK
-        if self.knows_bounds:
-            self.bias = 0.0
+
+    def known_bounds(self, box: Box) -> Box:
+        """Return the bounds if they are part of the path, else none."""
+        return box if self.knows_bounds else box._replace(lower=box.lower[:0], upper=box.upper[:0])
 
     @property
     def offers_exchange(self) -> bool:
@@ -198,7 +199,7 @@ class Ladder:
         variance, weights = np.exp(x[box.group] + box.log_unit), np.empty((0, 0))
         return weigh_weights(
             rng, False, state, weights, variance, box.products, box.prior, box.own_targets
-        )[2]
+        )[2].sum()
 
     def learn_bias(self, state: NDArray[np.int64], log_ratio: float, accepted: bool) -> None:
         """While tuning: note what an offer, before it is carried out, says of the bias."""
@@ -212,12 +213,13 @@ class Ladder:
         self, rng: np.random.Generator, state, log_variances, marginal: Marginal, box: Box
     ) -> None:
         """Move a set as the first replica does, but reversibly, in place."""
-        arguments = (marginal, self._reference)
+        arguments, bound_power = (marginal, self._reference, box), self.replicas.bound_powers[0]
         if self.given_noise:
-            order = (rng.random() < 0.5, self.replicas.bound_powers[0])
-            move_beside(rng, *order, state, log_variances, *arguments, box)
+            order = rng.random() < 0.5
+            move_beside(rng, order, bound_power, state, log_variances, *arguments)
         else:
-            move_beside_integrated(rng, MOST_SWAPS, state, self.replicas.memory, *arguments)
+            memory = self.replicas.memory
+            move_beside_integrated(rng, bound_power, MOST_SWAPS, state, memory, *arguments)
 
     def adapt(self, marginal: Marginal, box: Box) -> bool:
         """While tuning: place replicas so that all neighbours exchange equally often.

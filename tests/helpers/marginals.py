@@ -79,9 +79,9 @@ def small_matrix(rows, columns=5, seed=0):
     return A
 
 
-def marginal_of(model):
+def marginal_of(model, noise_is_free=True):
     """The marginal model and the box of the only state vector of a model."""
     joint = find_decompositions(model)[0].joint
     point = model.initial_point()
-    builder = MarginalBuilder(joint, True)
+    builder = MarginalBuilder(joint, noise_is_free)
     return builder.build(point, joint.log_prior_odds(point), joint.proposal_prior(point))

@@ -53,8 +53,8 @@ def visit_targets(rng, drawing, state, weights, noise_variance, products, prior,
     """Go through the interpolated targets: draw their weights, or take them.
 
     Without weights, an empty array, only the evidence and the mass are found.
-    Returns the sums of log [N(y) / q(y)], of log E and of the log of the mass within the bounds as
-    expectation propagation has it.
+    Returns the sums of log [N(y) / q(y)] and of log E, and of each target the log of the mass within
+    the bounds as expectation propagation has it, (L,).
     """
     members = np.flatnonzero(state)
     number = members.size
@@ -71,7 +71,7 @@ def visit_targets(rng, drawing, state, weights, noise_variance, products, prior,
     )
     is_alone = np.bincount(products.pattern) == 1
     last, constant, ordered = -1, 0.0, False
-    log_ratio, log_evidence, log_mass = 0.0, 0.0, 0.0
+    log_ratio, log_evidence, log_masses = 0.0, 0.0, np.zeros(noise_variance.size)
     for target in range(noise_variance.size):
         if interpolated[target] == 0.0:
             continue
@@ -107,7 +107,7 @@ def visit_targets(rng, drawing, state, weights, noise_variance, products, prior,
             # A single weight near a bound is drawn first, and nobody has to look out for others.
             found, sites = find_sites(work)
             mass = found if sites > 0 else mass
-        log_mass += mass
+        log_masses[target] = mass
         if weights.size == 0:
             continue
         if near > 0 or not ordered:
@@ -119,7 +119,7 @@ def visit_targets(rng, drawing, state, weights, noise_variance, products, prior,
         if drawing:
             for k in range(number):
                 weights[members[k], target] = values[k]
-    return log_ratio, log_evidence, log_mass
+    return log_ratio, log_evidence, log_masses
 
 
 @random_kernel
@@ -128,7 +128,7 @@ def weigh_weights(stream, drawing, state, weights, noise_variance, products, pri
 
     The first is :math:`\sum_l \log [N(y_l) / q(y_l)]`, the second :math:`\sum_l \log E_l`, see
     `pymc_bid.kernels.exact.ghk`, both over the interpolated targets and the latter but for
-    -½ log 2π an entry; the third is about what the first is on average.
+    -½ log 2π an entry; the third, for each target, is about what the first is on average.
 
     Parameters
     ----------
@@ -152,8 +152,8 @@ def weigh_weights(stream, drawing, state, weights, noise_variance, products, pri
 
 
 @spread()
-def log_box_mass(rng, state, log_variances, box):
-    """Return the log of the mass that the bounds leave of the weights, about.
+def log_box_masses(rng, state, log_variances, box):
+    """Return the log of the mass that the bounds leave of the weights of each target, about.
 
     At noise variances in the units of a `Marginal`; nothing is drawn.
     """

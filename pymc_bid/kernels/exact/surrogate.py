@@ -5,17 +5,28 @@ import math
 import numpy as np
 
 from pymc_bid.kernels.by_reference import by_reference
-from pymc_bid.kernels.compilation import kernel
-from pymc_bid.kernels.marginal.evidence import density_of, noise_densities
+from pymc_bid.kernels.compilation import kernel, part, spread
+from pymc_bid.kernels.exact.exchange import log_box_masses
+from pymc_bid.kernels.marginal.evidence import (
+    NoiseDensities,
+    density_of,
+    log_integral_of,
+    noise_densities,
+)
 from pymc_bid.kernels.marginal.noise import (
     MOST_POINTS,
     draw_from_table,
+    find_mode,
     log_noise_density,
-    log_noise_integral,
     log_table_density,
     tabulate_noise,
 )
 from pymc_bid.kernels.random_numbers import generator_at, random_kernel
+
+ROUNDS = 3
+"""Times that a noise variance and what the bounds make of it are found given each other."""
+SMALL_CHANGE = 0.3
+"""In the log density at the mode: nothing is left to be found."""
 
 
 @kernel()
@@ -29,12 +40,73 @@ def log_marginal_at(state, log_variances, marginal):
     return total
 
 
-@random_kernel
-def propose_noise(stream, drawing, state, log_variances, marginal):
-    """Return the log densities of log noise variances, under a proposal and without bounds, and E.
+@spread()
+def log_masses_of_groups(rng, state, x, box):
+    """Return the log of the mass within the bounds of the weights of each group, (S,)."""
+    totals, log_masses = np.zeros(x.size), log_box_masses(rng, state, x, box)
+    for target in range(log_masses.size):
+        totals[box.group[target]] += log_masses[target]
+    return totals
 
-    The first is that of tables, one for each group, which are close to the second, the posterior
-    given the state; E is the log evidence of the state.
+
+@part()
+def within_bounds(rng, state, densities, marginal, box):
+    r"""Return the densities of the noise variances times the mass within the bounds, about.
+
+    What bounds keep the weights from explaining is left of the targets: the mass is about
+    :math:`\exp(a - c / σ²)`, and :math:`c` adds to the scale of the density. Both are found where the
+    product has its mode.
+    """
+    found, number = densities, densities.scale.size
+    if box.lower.size == 0:
+        return found
+    x, beside = np.zeros(number), np.zeros(number)
+    for _ in range(ROUNDS):
+        scale, rest = densities.scale.copy(), densities.rest
+        for group in range(number):
+            density = density_of(group, found, marginal)
+            if density.targets.sum() > 0.0:
+                x[group], deviation = find_mode(density)
+                beside[group] = x[group] + deviation
+        here = log_masses_of_groups(rng, state, x, box)
+        there = log_masses_of_groups(rng, state, beside, box)
+        change = 0.0
+        for group in range(number):
+            if beside[group] > x[group]:
+                inverse = math.exp(-x[group])
+                pull = (there[group] - here[group]) / (inverse - math.exp(-beside[group]))
+                pull = max(pull, -0.5 * scale[group])
+                scale[group] += pull
+                rest += here[group] + pull * inverse
+                change = max(change, abs(scale[group] - found.scale[group]) * inverse)
+        found = NoiseDensities(
+            *(densities.shape, scale, densities.targets),
+            *(densities.eigenvalues, densities.explained, rest),
+        )
+        if change < SMALL_CHANGE:
+            break
+    return found
+
+
+@part()
+def log_bounded_evidence(rng, state, marginal, box):
+    """Return about log p(A | J) with the bounds, every noise variance integrated out or held."""
+    densities = noise_densities(state, marginal)
+    if math.isnan(marginal.held[0]):
+        return log_integral_of(within_bounds(rng, state, densities, marginal, box), marginal)
+    total = log_integral_of(densities, marginal)
+    if box.lower.size > 0:
+        for log_mass in log_box_masses(rng, state, np.log(marginal.held), box):
+            total += log_mass
+    return total
+
+
+@random_kernel
+def propose_noise(stream, drawing, state, log_variances, marginal, box):
+    """Return log q(x), log p(A, x | r) without bounds, and about log p(A | r) with them.
+
+    q is the density of tables, one for each group, close to the posterior of the log noise variances x
+    given the state.
 
     Parameters
     ----------
@@ -45,30 +117,25 @@ def propose_noise(stream, drawing, state, log_variances, marginal):
     log_variances : array (S,)
         Changed in place if drawing.
     marginal : Marginal
+    box : Box
     """
-    rng, marginal = generator_at(stream), by_reference(marginal)
+    rng, marginal, box = generator_at(stream), by_reference(marginal), by_reference(box)
     densities = noise_densities(state, marginal)
-    grid, log_evidence = np.empty(MOST_POINTS), densities.rest
-    log_proposal, log_posterior = 0.0, 0.0
+    bounded = within_bounds(rng, state, densities, marginal, box)
+    grid, log_proposal, log_joint = np.empty(MOST_POINTS), 0.0, densities.rest
     for group in range(log_variances.size):
-        density = density_of(group, densities, marginal)
+        density = density_of(group, bounded, marginal)
         if density.targets.sum() > 0.0:
             table = tabulate_noise(density, grid)
             if drawing:
                 log_variances[group] = draw_from_table(rng, table)
-            x = log_variances[group]
-            log_proposal += log_table_density(x, table)
-            log_integral = log_noise_integral(density)
-            log_posterior += log_noise_density(x, density) - log_integral
-            log_evidence += log_integral
+            log_proposal += log_table_density(log_variances[group], table)
         else:
             if drawing:
                 drawn = density.scale / rng.standard_gamma(density.shape)
                 log_variances[group] = math.log(min(max(drawn, 1e-300), 1e300))
-            x = log_variances[group]
-            log_integral = math.lgamma(density.shape) - density.shape * math.log(density.scale)
-            log_prior = -density.shape * x - density.scale * math.exp(-x) - log_integral
-            log_proposal += log_prior
-            log_posterior += log_prior
-            log_evidence += log_integral
-    return log_proposal, log_posterior, log_evidence
+            log_proposal += log_noise_density(log_variances[group], density)
+            log_proposal += density.shape * math.log(density.scale) - math.lgamma(density.shape)
+        x = log_variances[group]
+        log_joint += log_noise_density(x, density_of(group, densities, marginal))
+    return log_proposal, log_joint, log_integral_of(bounded, marginal)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from pymc_bid.kernels.by_reference import by_reference
 from pymc_bid.kernels.compilation import part, spread
+from pymc_bid.kernels.exact.surrogate import log_bounded_evidence
 from pymc_bid.kernels.ladder.replicas import (
     Reference,
     count_round_trips,
@@ -22,7 +23,7 @@ from pymc_bid.kernels.ladder.replicas import (
 )
 from pymc_bid.kernels.marginal.evidence import log_evidence_of_set
 from pymc_bid.kernels.random_numbers import generator_at, random_kernel
-from pymc_bid.kernels.types import Marginal
+from pymc_bid.kernels.types import Box, Marginal
 
 
 class Place(NamedTuple):
@@ -30,10 +31,13 @@ class Place(NamedTuple):
 
     power: float
     """β."""
+    bound_power: float
+    """γ."""
     memory: NDArray[np.float64]
     """See `Replicas`."""
     marginal: Marginal
     reference: Reference
+    box: Box
 
 
 @part()
@@ -46,11 +50,18 @@ def number_of(state):
 
 
 @part()
-def look_up(state, number, place):
-    """Return the log evidence of a set, from memory if it is there."""
-    if math.isnan(place.memory[number]):
-        place.memory[number] = log_evidence_of_set(state, place.marginal)
-    return place.memory[number]
+def look_up(rng, state, number, place):
+    """Return the log evidence of a set and, where they count, what the bounds add, from memory."""
+    log_evidence, log_mass = place.memory[number]
+    if math.isnan(log_evidence):
+        log_evidence = log_evidence_of_set(state, place.marginal)
+        place.memory[number, 0] = log_evidence
+    if place.bound_power == 0.0:
+        return log_evidence, 0.0
+    if math.isnan(log_mass):
+        log_mass = log_bounded_evidence(rng, state, place.marginal, place.box) - log_evidence
+        place.memory[number, 1] = log_mass
+    return log_evidence, log_mass
 
 
 @spread()
@@ -66,10 +77,11 @@ def offer(rng, first, second, number, state, place):
         log_reference = 0.0
         log_prior -= sign * log_odds[second]
         proposed ^= 1 << second
-    present = look_up(state, number, place)
+    present, present_mass = look_up(rng, state, number, place)
     toggle(first, second, state)
-    found = look_up(state, proposed, place)
+    found, found_mass = look_up(rng, state, proposed, place)
     log_ratio = power * (found - present + log_prior) + (1.0 - power) * log_reference
+    log_ratio += place.bound_power * (found_mass - present_mass)
     if rng.standard_exponential() > -log_ratio:
         return proposed
     toggle(first, second, state)
@@ -109,51 +121,53 @@ def move_state(rng, swaps, state, place):
 
 
 @spread()
-def log_ratio_of(state, place):
-    """Return the log of the marginal model over the reference at a set."""
+def log_ratio_of(rng, state, place):
+    """Return the log of the marginal model over the reference at a set, and of its mass."""
     log_prior, log_reference = log_priors(state, place.marginal, place.reference)
-    return look_up(state, number_of(state), place) + log_prior - log_reference
+    log_evidence, log_mass = look_up(rng, state, number_of(state), place)
+    return log_evidence + log_prior - log_reference, log_mass
 
 
 @random_kernel
-def advance_integrated(stream, turn, replicas, marginal, reference):
+def advance_integrated(stream, turn, replicas, marginal, reference, box):
     """Move replicas and let neighbours exchange; return the round trips ended.
 
     Parameters are those of `pymc_bid.kernels.ladder.given_noise.advance_given_noise`.
     """
     rng = generator_at(stream)
-    marginal, reference, replicas = (
-        by_reference(marginal),
-        by_reference(reference),
-        by_reference(replicas),
-    )
-    powers, states = replicas.powers, replicas.states
+    marginal, reference, box = by_reference(marginal), by_reference(reference), by_reference(box)
+    replicas = by_reference(replicas)
+    powers, bound_powers, states = replicas.powers, replicas.bound_powers, replicas.states
     if turn.is_new:
         replicas.memory[:] = np.nan
-    place = by_reference(Place(1.0, replicas.memory, marginal, reference))
+    place = by_reference(Place(1.0, 1.0, replicas.memory, marginal, reference, box))
     for index in range(turn.first, turn.last):
         if powers[index] == 0.0:
             draw_reference_state(rng, states[index], marginal, reference)
         else:
-            place.power = powers[index]
+            place.power, place.bound_power = powers[index], bound_powers[index]
             replicas.flips[index] += move_state(rng, replicas.swaps[index], states[index], place)
     if turn.last == powers.size:
         for first in range(turn.round % 2, powers.size - 1, 2):
-            difference = log_ratio_of(states[first + 1], place)
-            difference -= log_ratio_of(states[first], place)
-            decide(rng, first, (powers[first] - powers[first + 1]) * difference, replicas)
+            second, place.bound_power = first + 1, bound_powers[first]
+            hot, hot_mass = log_ratio_of(rng, states[second], place)
+            cold, cold_mass = log_ratio_of(rng, states[first], place)
+            log_ratio = (powers[first] - powers[second]) * (hot - cold)
+            log_ratio += (bound_powers[first] - bound_powers[second]) * (hot_mass - cold_mass)
+            decide(rng, first, log_ratio, replicas)
     return count_round_trips(replicas)
 
 
 @random_kernel
-def move_beside_integrated(stream, swaps, state, memory, marginal, reference):
+def move_beside_integrated(stream, bound_power, swaps, state, memory, marginal, reference, box):
     """Move a set by a flip or by swaps of columns drawn at random, each a reversible step.
 
     One column or, at random and where K is fixed, `swaps` pairs. Other parameters are those of
     `pymc_bid.kernels.ladder.given_noise.move_beside`.
     """
-    rng, marginal, reference = generator_at(stream), by_reference(marginal), by_reference(reference)
-    place, number = by_reference(Place(1.0, memory, marginal, reference)), number_of(state)
+    rng, number = generator_at(stream), number_of(state)
+    marginal, reference, box = by_reference(marginal), by_reference(reference), by_reference(box)
+    place = by_reference(Place(1.0, bound_power, memory, marginal, reference, box))
     if not reference.fixed_size and rng.random() < 0.5:
         column = int(rng.random() * state.size)
         if not is_forced(column, marginal):

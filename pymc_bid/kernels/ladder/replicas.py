@@ -51,7 +51,8 @@ class Replicas(NamedTuple):
     flips: NDArray[np.int64]
     """How many flips each has made, (T,)."""
     memory: NDArray[np.float64]
-    """Log evidence of every set, nan if not known, (2^N,); empty where there are too many."""
+    """Log evidence of every set without bounds, and what the bounds add to it, nan if not known,
+    (2^N, 2); empty where there are too many."""
 
 
 class Turn(NamedTuple):

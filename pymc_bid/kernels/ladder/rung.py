@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pymc_bid.kernels.compilation import part, spread
-from pymc_bid.kernels.exact.exchange import log_box_mass
+from pymc_bid.kernels.exact.exchange import log_box_masses
 from pymc_bid.kernels.ladder.replicas import Reference
 from pymc_bid.kernels.marginal.evidence import density_of, density_of_target
 from pymc_bid.kernels.marginal.factor import write_block
@@ -153,7 +153,10 @@ def mass_of(rng, replica, rung):
     x = replica.log_variances
     if not math.isnan(rung.marginal.held[0]):
         x = np.log(rung.marginal.held)
-    return log_box_mass(rng, replica.state, x, rung.box)
+    total = 0.0
+    for log_mass in log_box_masses(rng, replica.state, x, rung.box):
+        total += log_mass
+    return total
 
 
 @part()

@@ -15,44 +15,36 @@ MOST_ITERATIONS = 60
 
 @part()
 def symmetric_eigen(matrix):
-    """Return eigenvalues, ascending, and eigenvectors, the rows of an array.
-
-    Householder reflections to a tridiagonal matrix, then implicit QL steps (Bowdler, Martin,
-    Reinsch, Wilkinson 1968).
-    """
-    vectors = matrix.copy()
-    number = matrix.shape[0]
-    diagonal, beside = np.zeros(number), np.zeros(number)
-    _tridiagonalise(vectors, diagonal, beside)
-    _accumulate(vectors, diagonal)
-    rows = vectors.T.copy()
-    _diagonalise(rows, diagonal, beside)
-    _sort(diagonal, rows)
-    return diagonal, rows
+    """Return eigenvalues, ascending, and eigenvectors, the rows of an array."""
+    rows = np.zeros(matrix.shape)
+    for i in range(matrix.shape[0]):
+        rows[i, i] = 1.0
+    return _diagonalise(matrix.copy(), rows), rows
 
 
 @part()
 def spectrum_of_vector(matrix, vector):
-    """Return eigenvalues, ascending, and the vector's products with their eigenvectors.
+    """Return eigenvalues, ascending, and the vector's products with their eigenvectors."""
+    rows = vector.copy().reshape(vector.size, 1)
+    return _diagonalise(matrix.copy(), rows), rows[:, 0].copy()
 
-    The eigenvectors themselves are not found: reflected so that the vector is the last axis, which
-    reflections to a tridiagonal matrix leave alone, only one component of each is needed (Golub,
-    Welsch 1969). Signs of the products mean nothing.
+
+@part()
+def _diagonalise(matrix, rows):
+    """Return eigenvalues, ascending, and replace rows by their products with the eigenvectors.
+
+    Householder reflections to a tridiagonal matrix, then implicit QL steps (Bowdler, Martin,
+    Reinsch, Wilkinson 1968), all of them made with the rows too.
     """
     number = matrix.shape[0]
-    reflected = matrix.copy()
-    length = math.sqrt(np.sum(vector * vector))
-    _reflect(reflected, vector.copy(), number)
     diagonal, beside = np.zeros(number), np.zeros(number)
     for size in range(number - 1, 0, -1):
-        beside[size] = _reflect(reflected, reflected[size, :size].copy(), size)
+        beside[size - 1] = _reflect(matrix, rows, matrix[size, :size].copy(), size)
     for i in range(number):
-        diagonal[i] = reflected[i, i]
-    components = np.zeros((number, 1))
-    components[number - 1, 0] = length
-    _diagonalise(components, diagonal, beside)
-    _sort(diagonal, components)
-    return diagonal, components[:, 0].copy()
+        diagonal[i] = matrix[i, i]
+    _rotate(rows, diagonal, beside)
+    _sort(diagonal, rows)
+    return diagonal
 
 
 @spread()
@@ -69,10 +61,10 @@ def _sort(values, rows):
 
 
 @part(fastmath={"reassoc", "contract"})
-def _reflect(matrix, mirror, size):
+def _reflect(matrix, rows, mirror, size):
     """Reflect the first axes of a symmetric matrix so that a vector becomes the last of them.
 
-    Returns what the vector then is. `mirror` is overwritten.
+    Rows along with it. Returns what the vector then is. `mirror` is overwritten.
     """
     length = 0.0
     for i in range(size):
@@ -98,75 +90,20 @@ def _reflect(matrix, mirror, size):
     for i in range(size):
         for j in range(size):
             matrix[i, j] -= mirror[i] * product[j] + product[i] * mirror[j]
+    along = np.zeros(rows.shape[1])
+    for i in range(size):
+        for k in range(along.size):
+            along[k] += mirror[i] / half * rows[i, k]
+    for i in range(size):
+        for k in range(along.size):
+            rows[i, k] -= mirror[i] * along[k]
     return -signed
 
 
-@part(fastmath={"reassoc", "contract"})
-def _tridiagonalise(vectors, diagonal, beside):
-    """Overwrite a symmetric matrix by the reflections that make it tridiagonal."""
-    number = diagonal.size
-    for i in range(number - 1, 0, -1):
-        scale, h = 0.0, 0.0
-        for k in range(i):
-            scale += abs(vectors[i, k])
-        if i == 1 or scale == 0.0:
-            beside[i] = vectors[i, i - 1]
-            diagonal[i] = 0.0
-            continue
-        for k in range(i):
-            vectors[i, k] /= scale
-            h += vectors[i, k] * vectors[i, k]
-        f = vectors[i, i - 1]
-        g = -math.sqrt(h) if f >= 0.0 else math.sqrt(h)
-        beside[i] = scale * g
-        h -= f * g
-        vectors[i, i - 1] = f - g
-        f = 0.0
-        for j in range(i):
-            vectors[j, i] = vectors[i, j] / h
-            g = 0.0
-            for k in range(j + 1):
-                g += vectors[j, k] * vectors[i, k]
-            for k in range(j + 1, i):
-                g += vectors[k, j] * vectors[i, k]
-            beside[j] = g / h
-            f += beside[j] * vectors[i, j]
-        half = f / (h + h)
-        for j in range(i):
-            f = vectors[i, j]
-            beside[j] -= half * f
-            g = beside[j]
-            for k in range(j + 1):
-                vectors[j, k] -= f * beside[k] + g * vectors[i, k]
-        diagonal[i] = h
-    diagonal[0], beside[0] = 0.0, 0.0
-
-
-@part(fastmath={"reassoc", "contract"})
-def _accumulate(vectors, diagonal):
-    """Turn reflections into the vectors that they make, and write the diagonal."""
-    number = diagonal.size
-    for i in range(number):
-        if diagonal[i] != 0.0:
-            for j in range(i):
-                g = 0.0
-                for k in range(i):
-                    g += vectors[i, k] * vectors[k, j]
-                for k in range(i):
-                    vectors[k, j] -= g * vectors[k, i]
-        diagonal[i] = vectors[i, i]
-        vectors[i, i] = 1.0
-        for j in range(i):
-            vectors[j, i], vectors[i, j] = 0.0, 0.0
-
-
 @part(fastmath={"contract"})
-def _diagonalise(rows, diagonal, beside):
+def _rotate(rows, diagonal, beside):
     """Turn a tridiagonal matrix into a diagonal one, rotating rows along."""
     number = diagonal.size
-    for i in range(1, number):
-        beside[i - 1] = beside[i]
-    beside[number - 1] = 0.0
     for start in range(number):
         for _ in range(MOST_ITERATIONS):
             end = start

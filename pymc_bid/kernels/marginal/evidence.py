@@ -194,7 +194,12 @@ def density_of(group, densities, marginal):
 @spread()
 def log_evidence_of_set(state, marginal):
     """Return log p(A | J), every noise variance integrated out that is not held."""
-    densities = noise_densities(state, marginal)
+    return log_integral_of(noise_densities(state, marginal), marginal)
+
+
+@spread()
+def log_integral_of(densities, marginal):
+    """Return the log of the integral of all densities, the rest included."""
     total = densities.rest
     for group in range(marginal.shape.size):
         density = density_of(group, densities, marginal)
