@@ -30,6 +30,7 @@ import math
 
 import numpy as np
 
+from pymc_bid.kernels.by_reference import copy_into
 from pymc_bid.kernels.compilation import part, spread
 from pymc_bid.kernels.marginal.propagation import is_near_bound, propagate_target
 from pymc_bid.kernels.truncated_normal import draw_truncated_normal, log_interval_mass
@@ -43,17 +44,42 @@ SMALLEST_VARIANCE = 3e-16
 """Of a weight given others, relative to that of its own: less is a rounding error."""
 
 
+@spread()
+def pass_bounds_on(work):
+    """Write bounds with those of weights that another one settles passed on to that one.
+
+    Expectation propagation would count them twice.
+    """
+    center, covariance = work.center, work.covariance
+    copy_into(work.lower, work.cut_lower)
+    copy_into(work.upper, work.cut_upper)
+    lower, upper = work.cut_lower, work.cut_upper
+    for first in range(work.members.size):
+        for second in range(first + 1, work.members.size):
+            slope = covariance[first, second] / covariance[first, first]
+            moved = slope * covariance[first, second]
+            if covariance[second, second] - moved > SETTLED * SETTLED * moved:
+                continue
+            one = center[first] + (lower[second] - center[second]) / slope
+            other = center[first] + (upper[second] - center[second]) / slope
+            cut_lower = max(lower[first], min(one, other))
+            cut_upper = min(upper[first], max(one, other))
+            if cut_lower < cut_upper:
+                lower[first], upper[first] = cut_lower, cut_upper
+                lower[second], upper[second] = -np.inf, np.inf
+
+
 @part()
 def find_order(work):
     """Order the weights by the mass within their bounds; return how many are near a bound."""
     number, near = work.members.size, 0
+    pass_bounds_on(work)
     for k in range(number):
-        variance = work.covariance[k, k]
+        center, variance = work.center[k], work.covariance[k, k]
+        lower, upper = work.cut_lower[k], work.cut_upper[k]
         work.log_masses[k] = 0.0
-        if is_near_bound(work.center[k], variance, work.lower[k], work.upper[k]):
-            work.log_masses[k] = log_interval_mass(
-                work.center[k], 1.0 / variance, work.lower[k], work.upper[k]
-            )
+        if is_near_bound(center, variance, lower, upper):
+            work.log_masses[k] = log_interval_mass(center, 1.0 / variance, lower, upper)
             near += 1
         # One after the other into an ascending order.
         place = k
@@ -76,8 +102,8 @@ def find_sites(work):
     log_mass, size = propagate_target(
         work.center,
         work.covariance,
-        work.lower,
-        work.upper,
+        work.cut_lower,
+        work.cut_upper,
         (work.site_precision, work.site_linear),
         work.has_site,
         work.sited,
@@ -203,7 +229,7 @@ def log_normal_ratio(rng, drawing, work, near, sites, values):
         is_sited = sites > 0 and work.place[weight] >= 0
         if is_sited:
             center, variance = look_ahead(work, work.place[weight])
-        if near > 1:
+        if near > 0:
             lower, upper = cut_interval(work, k)
         if drawing:
             values[weight] = draw_truncated_normal(rng, center, 1.0 / variance, lower, upper)

@@ -45,6 +45,9 @@ class Workspace(NamedTuple):
     """The weights less their conditional means, in conditional standard deviations, (K,)."""
     lower: NDArray[np.float64]
     upper: NDArray[np.float64]
+    cut_lower: NDArray[np.float64]
+    """Bounds with those of weights that are settled by others passed on to these, (K,)."""
+    cut_upper: NDArray[np.float64]
     site_precision: NDArray[np.float64]
     """s, (K,)."""
     site_linear: NDArray[np.float64]
@@ -84,6 +87,8 @@ def make_workspace(members):
             standard=np.empty(line),
             lower=np.empty(line),
             upper=np.empty(line),
+            cut_lower=np.empty(line),
+            cut_upper=np.empty(line),
             site_precision=np.empty(line),
             site_linear=np.empty(line),
             has_site=np.empty(line, np.bool_),
