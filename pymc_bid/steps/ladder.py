@@ -205,7 +205,8 @@ class Ladder:
         """While tuning: note what an offer, before it is carried out, says of the bias."""
         difference = int(self.replicas.states[0].sum() - state.sum())
         # The first states of a chain are anywhere and their weights say nothing.
-        if self._has_exchanged and difference != 0 and np.isfinite(log_ratio):
+        is_known = self._has_exchanged and np.isfinite(log_ratio)
+        if is_known and difference != 0 and not self.knows_bounds:
             self._slopes.append(log_ratio / difference + self.bias)
         self._has_exchanged = self._has_exchanged or accepted
 

@@ -77,7 +77,7 @@ def test_the_path_at_given_noise_ends_at_the_bounds_if_there_are_any(bounds, noi
         assert (known <= 0).all()
 
 
-def test_without_bounds_no_rung_has_a_power_of_the_bounds():
+def test_rungs_have_powers_of_the_bounds_where_there_are_bounds():
     for bounds in ((-1.0, 1.0), None):
         model = bid.gbt(POOL, bounds=bounds)
         step = step_of(model)

@@ -10,7 +10,7 @@ to the replica. It is accepted with probability
 
 which is exact for any fixed :math:`\tildeπ` and any :math:`q` that looks at :math:`(r, σ²)` alone.
 Here is the part of :math:`w` that knows the weights. Where the closed form is that of the model at
-hand, nothing else is left of it.
+hand, nothing else is left of it but the proposal of :math:`σ²`, if that is integrated out.
 """
 
 import math
@@ -53,8 +53,8 @@ def visit_targets(rng, drawing, state, weights, noise_variance, products, prior,
     """Go through the interpolated targets: draw their weights, or take them.
 
     Without weights, an empty array, only the evidence and the mass are found.
-    Returns the sums of log [N(y) / q(y)] and of log E, and of each target the log of the mass within
-    the bounds as expectation propagation has it, (L,).
+    Returns the sums of log [N(y) / q(y)] and of log E, and of each target the log of the mass
+    within the bounds as expectation propagation has it, (L,).
     """
     members = np.flatnonzero(state)
     number = members.size
@@ -104,7 +104,7 @@ def visit_targets(rng, drawing, state, weights, noise_variance, products, prior,
         for k in range(number):
             mass += work.log_masses[k]
         if near > 1:
-            # A single weight near a bound is drawn first, and nobody has to look out for others.
+            # Of a single weight near a bound the mass is known, and it is drawn first.
             found, sites = find_sites(work)
             mass = found if sites > 0 else mass
         log_masses[target] = mass

@@ -58,20 +58,23 @@ def pass_bounds_on(work):
         for second in range(first + 1, work.members.size):
             slope = covariance[first, second] / covariance[first, first]
             moved = slope * covariance[first, second]
-            if covariance[second, second] - moved > SETTLED * SETTLED * moved:
+            if not covariance[second, second] - moved <= SETTLED * SETTLED * moved:
                 continue
             one = center[first] + (lower[second] - center[second]) / slope
             other = center[first] + (upper[second] - center[second]) / slope
-            cut_lower = max(lower[first], min(one, other))
-            cut_upper = min(upper[first], max(one, other))
-            if cut_lower < cut_upper:
-                lower[first], upper[first] = cut_lower, cut_upper
+            least = max(lower[first], min(one, other))
+            most = min(upper[first], max(one, other))
+            if least < most:
+                lower[first], upper[first] = least, most
                 lower[second], upper[second] = -np.inf, np.inf
 
 
 @part()
 def find_order(work):
-    """Order the weights by the mass within their bounds; return how many are near a bound."""
+    """Order the weights by the mass within their bounds; return how many are near a bound.
+
+    With bounds passed on, see `pass_bounds_on`.
+    """
     number, near = work.members.size, 0
     pass_bounds_on(work)
     for k in range(number):
@@ -99,17 +102,7 @@ def find_sites(work):
     work.site_precision[:] = 0.0
     work.site_linear[:] = 0.0
     work.has_site[:] = False
-    log_mass, size = propagate_target(
-        work.center,
-        work.covariance,
-        work.cut_lower,
-        work.cut_upper,
-        (work.site_precision, work.site_linear),
-        work.has_site,
-        work.sited,
-        (work.normal_center, work.normal_covariance, work.row),
-        work.fitted,
-    )
+    log_mass, size = propagate_target(work)
     work.place[:] = -1
     for index in range(size):
         # Where it fails, for rounding, nobody looks ahead.
@@ -150,10 +143,10 @@ def look_ahead(work, index):
     variance = sited_variance(work, index)
     precision = work.site_precision[weight]
     linear = work.site_linear[weight]
-    without = 1.0 - precision * variance
+    without, center = 1.0 - precision * variance, work.normal_center[index]
     if not without > 1e-10:
-        return work.normal_center[index], variance
-    return (work.normal_center[index] - linear * variance) / without, variance / without
+        return work.center[weight] + center, variance
+    return work.center[weight] + (center - linear * variance) / without, variance / without
 
 
 @spread()
@@ -161,7 +154,7 @@ def condition_on(work, index, size, value):
     """Take a weight that has a factor as given."""
     center, covariance = work.normal_center, work.normal_covariance
     variance = sited_variance(work, index)
-    shift = (value - center[index]) / variance
+    shift = (value - work.center[work.sited[index]] - center[index]) / variance
     for other in range(size):
         work.row[other] = covariance[index, other]
     for first in range(size):

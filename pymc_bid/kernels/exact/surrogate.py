@@ -1,11 +1,11 @@
-"""The closed form at a state of the chain, and noise variances drawn from it."""
+"""The closed form at a set, with bounds or without, and noise variances drawn from it."""
 
 import math
 
 import numpy as np
 
 from pymc_bid.kernels.by_reference import by_reference
-from pymc_bid.kernels.compilation import kernel, part, spread
+from pymc_bid.kernels.compilation import kernel, spread
 from pymc_bid.kernels.exact.exchange import log_box_masses
 from pymc_bid.kernels.marginal.evidence import (
     NoiseDensities,
@@ -49,13 +49,13 @@ def log_masses_of_groups(rng, state, x, box):
     return totals
 
 
-@part()
+@spread()
 def within_bounds(rng, state, densities, marginal, box):
     r"""Return the densities of the noise variances times the mass within the bounds, about.
 
     What bounds keep the weights from explaining is left of the targets: the mass is about
-    :math:`\exp(a - c / σ²)`, and :math:`c` adds to the scale of the density. Both are found where the
-    product has its mode.
+    :math:`\exp(a - c / σ²)`, and :math:`c` adds to the scale of the density. Both are found where
+    the product has its mode.
     """
     found, number = densities, densities.scale.size
     if box.lower.size == 0:
@@ -72,6 +72,7 @@ def within_bounds(rng, state, densities, marginal, box):
         there = log_masses_of_groups(rng, state, beside, box)
         change = 0.0
         for group in range(number):
+            # Those of groups without targets are where they were.
             if beside[group] > x[group]:
                 inverse = math.exp(-x[group])
                 pull = (there[group] - here[group]) / (inverse - math.exp(-beside[group]))
@@ -79,16 +80,15 @@ def within_bounds(rng, state, densities, marginal, box):
                 scale[group] += pull
                 rest += here[group] + pull * inverse
                 change = max(change, abs(scale[group] - found.scale[group]) * inverse)
-        found = NoiseDensities(
-            *(densities.shape, scale, densities.targets),
-            *(densities.eigenvalues, densities.explained, rest),
-        )
+        eigenvalues, explained = densities.eigenvalues, densities.explained
+        shape, targets = densities.shape, densities.targets
+        found = NoiseDensities(shape, scale, targets, eigenvalues, explained, rest)
         if change < SMALL_CHANGE:
             break
     return found
 
 
-@part()
+@spread()
 def log_bounded_evidence(rng, state, marginal, box):
     """Return about log p(A | J) with the bounds, every noise variance integrated out or held."""
     densities = noise_densities(state, marginal)
@@ -105,8 +105,8 @@ def log_bounded_evidence(rng, state, marginal, box):
 def propose_noise(stream, drawing, state, log_variances, marginal, box):
     """Return log q(x), log p(A, x | r) without bounds, and about log p(A | r) with them.
 
-    q is the density of tables, one for each group, close to the posterior of the log noise variances x
-    given the state.
+    q is the density of tables, one for each group, close to the posterior of the log noise
+    variances x given the state.
 
     Parameters
     ----------

@@ -38,7 +38,7 @@ class Workspace(NamedTuple):
     order: NDArray[np.int64]
     """The weights in the order in which they are drawn, (K,)."""
     log_masses: NDArray[np.float64]
-    """Log of the mass that each weight by itself has within its bounds, (K,)."""
+    """Log of the mass that each weight by itself has within the bounds passed on, (K,)."""
     factor: NDArray[np.float64]
     """Cholesky factor of Σ in that order, (K, K)."""
     standard: NDArray[np.float64]
@@ -51,14 +51,15 @@ class Workspace(NamedTuple):
     site_precision: NDArray[np.float64]
     """s, (K,)."""
     site_linear: NDArray[np.float64]
-    """b, (K,)."""
+    """b, for a weight less its m, (K,)."""
     has_site: NDArray[np.bool_]
     sited: NDArray[np.int64]
     """The weights that have a factor, (K,)."""
     place: NDArray[np.int64]
     """Where each weight stands among these, -1 if it has none, (K,)."""
     normal_center: NDArray[np.float64]
-    """Mean of these weights with all factors still to come, given those drawn before, (K,)."""
+    """Mean of these weights less their m with all factors still to come, given those drawn before,
+    (K,)."""
     normal_covariance: NDArray[np.float64]
     """Their covariance, (K, K)."""
     expected: NDArray[np.float64]

@@ -45,7 +45,7 @@ def rung_at(index, replicas, ends):
     return by_reference(Rung(power, bound_power, marginal, reference, box))
 
 
-@spread()
+@part()
 def redraw_noise(rng, densities, replica, rung):
     """Draw the noise variances of a replica by a proposal that does not look at present ones.
 
@@ -82,7 +82,7 @@ def move_replica(rng, swaps, redrawing, replica, rung):
     return flips
 
 
-@spread()
+@part()
 def log_exchange_ratio(rng, replica, proposed, own, other):
     """Return what one of two replicas adds to the log ratio of an exchange, and its mass then.
 

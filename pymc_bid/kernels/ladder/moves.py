@@ -17,7 +17,7 @@ import math
 import numpy as np
 
 from pymc_bid.kernels.by_reference import copy_into
-from pymc_bid.kernels.compilation import spread
+from pymc_bid.kernels.compilation import part, spread
 from pymc_bid.kernels.identity import is_own_target
 from pymc_bid.kernels.ladder.replicas import draw_movable, is_forced, tempered_odds
 from pymc_bid.kernels.ladder.rung import (
@@ -213,7 +213,7 @@ def scan_flips(rng, backwards, log_odds, replica, rung, factor):
     return flips
 
 
-@spread()
+@part()
 def move_set(rng, backwards, swaps, replica, rung):
     """Move a set, and the noise variances of columns that have their own.
 

@@ -9,7 +9,8 @@ model with the mass :math:`\hat P` that the bounds leave of the weights,
 with :math:`β` from 0 to 1, and :math:`γ` too but only from some :math:`β` on (see
 `pymc_bid.steps.settings.BOUNDS_FROM`): the bounds make other sets the best ones, and have to come
 in where sets still move. :math:`x = \log σ²` of each group of targets, and there is nothing but
-:math:`r` where the noise is integrated out. The reference has independent columns, all with the
+:math:`r` where the noise is integrated out, with :math:`\hat P(r)` the ratio of the evidences with
+bounds and without. The reference has independent columns, all with the
 same probability, or is uniform over the sets of the given size; the replica at :math:`β = 0` is
 drawn from it anew each time, so that whatever comes down the ladder is a fresh start.
 
@@ -39,7 +40,7 @@ class Replicas(NamedTuple):
     bound_powers: NDArray[np.float64]
     """γ, descending, (T,)."""
     log_masses: NDArray[np.float64]
-    """The log of the mass within the bounds, where γ > 0, (T,)."""
+    """The log of the mass within the bounds, where γ > 0 and replicas carry x, (T,)."""
     fresh: NDArray[np.int64]
     """1 for a state that came from the reference and was not at the cold end since, (T,)."""
     rejections: NDArray[np.float64]

@@ -145,7 +145,7 @@ def release_own_noise(rng, column, x, rung):
         x[group] = draw_log_gamma(rng, *unused_parameters(group, rung))
 
 
-@spread()
+@part()
 def mass_of(rng, replica, rung):
     """Return the log of the mass within the bounds, 0 where nobody asks."""
     if rung.bound_power == 0.0:

@@ -66,12 +66,16 @@ def _reflect(matrix, rows, mirror, size):
 
     Rows along with it. Returns what the vector then is. `mirror` is overwritten.
     """
-    length = 0.0
+    largest, length = 0.0, 0.0
     for i in range(size):
+        largest = max(largest, abs(mirror[i]))
+    if largest == 0.0:
+        return 0.0
+    for i in range(size):
+        # What copies leave is so small that its square would be nothing.
+        mirror[i] /= largest
         length += mirror[i] * mirror[i]
     length = math.sqrt(length)
-    if length == 0.0:
-        return 0.0
     signed = math.copysign(length, mirror[size - 1])
     mirror[size - 1] += signed
     # Half the square of the mirror.
@@ -84,7 +88,7 @@ def _reflect(matrix, rows, mirror, size):
             value += matrix[i, j] * mirror[j]
         product[i] = value / half
         again += mirror[i] * product[i]
-    again *= 0.5 / half
+    again = 0.5 * again / half
     for i in range(size):
         product[i] -= again * mirror[i]
     for i in range(size):
@@ -97,7 +101,7 @@ def _reflect(matrix, rows, mirror, size):
     for i in range(size):
         for k in range(along.size):
             rows[i, k] -= mirror[i] * along[k]
-    return -signed
+    return -signed * largest
 
 
 @part(fastmath={"contract"})

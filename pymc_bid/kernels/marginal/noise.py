@@ -49,6 +49,8 @@ def log_noise_density(x, density):
     variance, inverse = math.exp(x), math.exp(-x)
     explained, log_determinants = 0.0, 0.0
     for q in range(density.eigenvalues.shape[0]):
+        if density.targets[q] == 0.0:
+            continue
         log_determinant, product = 0.0, 1.0
         for k in range(density.eigenvalues.shape[1]):
             total = variance + density.eigenvalues[q, k]

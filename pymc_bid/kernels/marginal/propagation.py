@@ -3,7 +3,8 @@ r"""Expectation propagation for the weights of one target within their bounds.
 Without bounds the posterior of the weights is a normal, known in closed form. The bounds multiply
 it by one factor for each weight. Each factor is replaced by a normal one,
 :math:`\exp(b y - a y^2 / 2)` times a constant, that leaves the mass, mean and variance of that
-weight right while all other factors are the replacements (Minka, 2001).
+weight right while all other factors are the replacements (Minka, 2001). See
+`pymc_bid.kernels.exact.unbounded.Workspace` for the arrays that all this is written to.
 
 Most weights are far from their bounds. Only those within `REACH` standard deviations of one have a
 factor, which makes the cost of a target a matter of a few dozen weights, not of all.
@@ -36,8 +37,9 @@ def log_tilt(mean, variance, site_precision, site_linear):
 
 
 @spread()
-def add_site(index, size, precision_change, linear_change, mean, covariance, row):
+def add_site(work, index, size, precision_change, linear_change):
     """Multiply the normal by a normal factor of one of its weights, in place."""
+    mean, covariance, row = work.normal_center, work.normal_covariance, work.row
     scale = 1.0 / (1.0 + precision_change * covariance[index, index])
     shift = scale * (linear_change - precision_change * mean[index])
     for other in range(size):
@@ -57,26 +59,25 @@ def is_near_bound(mean, variance, lower, upper):
 
 
 @spread()
-def sweep_sites(members, size, lower, upper, precision, linear, mean, covariance, row):
+def sweep_sites(work, size):
     """Refine every factor of a target once; return the sum of logs and the largest change.
 
-    `mean` and `covariance` are those of the normal with all factors, `precision` and `linear` the
-    factors' own; all four are changed in place. The sum is that of the constants of the factors and
-    of the changes to the log of the integral over the normal ones.
+    The sums are those of the constants of the factors and of the changes to the log of the integral
+    over the normal ones.
     """
-    log_constants = 0.0
-    log_integral = 0.0
-    largest_change = 0.0
+    mean, covariance = work.normal_center, work.normal_covariance
+    precision, linear = work.site_precision, work.site_linear
+    log_constants, log_integral, largest_change = 0.0, 0.0, 0.0
     for index in range(size):
-        weight = members[index]
+        weight = work.sited[index]
         variance = covariance[index, index]
         without = 1.0 / variance - precision[weight]
         if not without * variance > 1e-10:
             continue
         center = (mean[index] / variance - linear[weight]) / without
-        log_mass, wanted_mean, wanted_variance = truncated_moments(
-            center, without, lower[weight], upper[weight]
-        )
+        lower = work.cut_lower[weight] - work.center[weight]
+        upper = work.cut_upper[weight] - work.center[weight]
+        log_mass, wanted_mean, wanted_variance = truncated_moments(center, without, lower, upper)
         new_precision = max(1.0 / wanted_variance - without, 0.0)
         new_linear = wanted_mean * (without + new_precision) - center * without
         precision_change = new_precision - precision[weight]
@@ -88,7 +89,7 @@ def sweep_sites(members, size, lower, upper, precision, linear, mean, covariance
         ) / (1.0 + precision_change * variance)
         if change > SMALLEST_CHANGE:
             log_integral += log_tilt(mean[index], variance, precision_change, linear_change)
-            add_site(index, size, precision_change, linear_change, mean, covariance, row)
+            add_site(work, index, size, precision_change, linear_change)
             precision[weight] = new_precision
             linear[weight] = new_linear
             largest_change = max(largest_change, change)
@@ -99,85 +100,62 @@ def sweep_sites(members, size, lower, upper, precision, linear, mean, covariance
 
 
 @spread()
-def find_members(fitted, posterior, left, right, is_member, members):
+def find_members(work):
     """Give a factor to every weight that is near a bound; return how many weights have one."""
     size = 0
-    for weight in range(fitted.shape[0]):
-        if not is_member[weight]:
-            is_member[weight] = is_near_bound(
-                fitted[weight], posterior[weight, weight], left[weight], right[weight]
+    for weight in range(work.members.size):
+        if not work.has_site[weight]:
+            mean, variance = (
+                work.center[weight] + work.fitted[weight],
+                work.covariance[weight, weight],
             )
-        if is_member[weight]:
-            members[size] = weight
+            lower, upper = work.cut_lower[weight], work.cut_upper[weight]
+            work.has_site[weight] = is_near_bound(mean, variance, lower, upper)
+        if work.has_site[weight]:
+            work.sited[size] = weight
             size += 1
     return size
 
 
 @spread()
-def propagate_target(unbounded, posterior, left, right, sites, is_member, members, normal, fitted):
-    r"""Find the factors of one target.
+def propagate_target(work):
+    r"""Find the factors of one target, starting from those that are there.
 
-    Parameters
-    ----------
-    unbounded : (K,) array
-        Posterior mean of the weights without bounds.
-    posterior : (K, K) array
-        Their covariance.
-    left, right : (K,) arrays
-        Bounds.
-    sites : tuple of two (K,) arrays
-        The factors, :math:`a` and :math:`b`, changed in place.
-    is_member : (K,) bool array
-        Which weights have a factor; more may be added.
-    members : (K,) int array
-        Receives these weights.
-    normal : tuple of a (K,), a (K, K) and a (K,) array
-        The first two receive mean and covariance of these weights, the last is a workspace.
-    fitted : (K,) array
-        Receives the mean of all weights.
+    Weights are measured from their means without bounds: where a perfect fit leaves hardly any
+    noise, sums of squares of anything else would have no digits left.
 
-    Returns
-    -------
-    log_mass : float
-    size : int
-        How many weights have a factor.
+    Returns the log of the mass within the bounds, and how many weights have a factor.
     """
-    number = unbounded.shape[0]
-    precision, linear = sites
-    center, covariance, row = normal
-    for weight in range(number):
-        fitted[weight] = unbounded[weight]
-    log_mass = 0.0
-    size = 0
+    precision, linear, members = work.site_precision, work.site_linear, work.sited
+    center, covariance, fitted = work.normal_center, work.normal_covariance, work.fitted
+    fitted[:] = 0.0
+    log_mass, size = 0.0, 0
     for _ in range(LARGEST_NUMBER_OF_ROUNDS):
         size_before = size
-        size = find_members(fitted, posterior, left, right, is_member, members)
+        size = find_members(work)
         if size == size_before:
             break
         for first in range(size):
-            center[first] = unbounded[members[first]]
+            center[first] = 0.0
             for second in range(size):
-                covariance[first, second] = posterior[members[first], members[second]]
+                covariance[first, second] = work.covariance[members[first], members[second]]
         log_integral = 0.0
         for index in range(size):
             a, b = precision[members[index]], linear[members[index]]
             if a > 0.0:
                 log_integral += log_tilt(center[index], covariance[index, index], a, b)
-                add_site(index, size, a, b, center, covariance, row)
+                add_site(work, index, size, a, b)
         log_constants = 0.0
         for _ in range(LARGEST_NUMBER_OF_SWEEPS):
-            log_constants, added, change = sweep_sites(
-                members, size, left, right, precision, linear, center, covariance, row
-            )
+            log_constants, added, change = sweep_sites(work, size)
             log_integral += added
             if change < TOLERANCE:
                 break
         log_mass = log_constants + log_integral
-        for weight in range(number):
-            fitted[weight] = unbounded[weight]
+        fitted[:] = 0.0
         for index in range(size):
             source = members[index]
             pull = linear[source] - precision[source] * center[index]
-            for weight in range(number):
-                fitted[weight] += posterior[weight, source] * pull
+            for weight in range(fitted.size):
+                fitted[weight] += work.covariance[weight, source] * pull
     return log_mass, size

@@ -60,6 +60,15 @@ def test_the_mass_of_two_weights_is_that_of_a_normal_in_a_box(bounds, alike, slo
     assert found == pytest.approx(np.log(normal.cdf(upper, lower_limit=lower)), abs=0.02)
 
 
+def test_the_mass_has_digits_left_where_there_is_hardly_any_noise():
+    rng = np.random.default_rng(7)
+    pool = rng.normal(size=(20, 6))
+    # Every target is a column of the pool: one weight is at its bound, the others are 0.
+    masses = [weigh(rng, pool, pool, variance)[2] for variance in (1e-4, 1e-9, 1e-14, 1e-19)]
+    assert masses[0] == pytest.approx(6 * np.log(0.5), abs=0.05)
+    np.testing.assert_allclose(masses[1:], 6 * np.log(0.5), atol=0.01)
+
+
 @pytest.mark.parametrize("identity", [False, True])
 @pytest.mark.parametrize("noise", ["common", "column"])
 def test_replicas_and_chains_see_the_same_mass(identity, noise):

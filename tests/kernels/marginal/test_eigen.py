@@ -24,6 +24,8 @@ def matrices():
     yield "zeros", np.zeros((4, 4))
     yield "diagonal", np.diag([3.0, 1.0, 2.0])
     yield "copies", np.hstack([base, base]).T @ np.hstack([base, base])
+    yield "many copies", np.tile(base[:, :3], 10).T @ np.tile(base[:, :3], 10)
+    yield "almost diagonal", np.diag([3.0, 1.0, 2.0]) + 1e-160
     yield "scales", np.outer([1e-8, 1.0, 1e8], [1e-8, 1.0, 1e8]) * np.cov(rng.normal(size=(3, 9)))
     for size in (2, 7, 30, 60):
         data = rng.normal(size=(size + 3, size))
