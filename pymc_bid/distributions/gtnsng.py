@@ -54,7 +54,7 @@ def _compile_gtnsng(op, node):
         return np.array([mu, tau]).astype(dtype)
 
     # PyTensor keeps compiled functions on disk under this number: raise it when a kernel changes.
-    return random, 2
+    return random, 3
 
 
 class GTNSNG(Continuous):

@@ -26,7 +26,8 @@ from pymc_bid.kernels.random_numbers import generator_at, random_kernel
 ROUNDS = 3
 """Times that a noise variance and what the bounds make of it are found given each other."""
 SMALL_CHANGE = 0.3
-"""In the log density at the mode: nothing is left to be found."""
+"""In the log density at the mode: nothing is left to be found. With 0.05 or 1 instead chains of
+three slices of the panel drew the same sets."""
 
 
 @kernel()

@@ -8,7 +8,9 @@ from pymc_bid.kernels.compilation import kernel
 from pymc_bid.kernels.truncated_normal import draw_truncated_normal, log_interval_mass
 
 _PLAIN_ATTEMPTS = 30
-_MOST_CELLS = 10_000
+_CELLS = 256
+_NOTHING = 40.0
+"""In logarithms: less than any number that it is added to would notice."""
 _SMALLEST_NORMAL = 2.2250738585072014e-308
 
 
@@ -48,8 +50,8 @@ def draw_gtnsng(rng, mu_mu, tau_mu, alpha_t, beta_t, lower, upper):
 def _draw_precision(rng, mu_mu, tau_mu, alpha_t, beta_t, lower, upper):
     """Draw τ by keeping a gamma draw with the mass it gives to the bounds, over the largest mass.
 
-    Where nearly every gamma draw is thrown away, because the bounds are far from the mean, the
-    adaptive sampler takes over. Both are exact, and so is one after the other.
+    Where nearly every gamma draw is thrown away, because the bounds are far from the mean, another
+    way of rejection takes over. Both are exact, and so is one after the other.
     """
     peak = _log_precision_of_most_mass(mu_mu, tau_mu, lower, upper)
     most = _log_mass_given(peak, mu_mu, tau_mu, lower, upper)
@@ -91,97 +93,48 @@ def _log_precision_of_most_mass(mu_mu, tau_mu, lower, upper):
 
 @kernel()
 def _draw_log_precision(rng, peak, mu_mu, tau_mu, alpha_t, beta_t, lower, upper):
-    """Draw x = log τ by adaptive rejection.
+    """Draw x = log τ by rejection from a step function.
 
-    The log density is c(x) + m(x), with c(x) = α_t x - β_t exp(x) concave and m the log mass, which
-    rises up to `peak` and falls after it. Over any cell the largest c plus the largest m are known,
-    hence a step function that lies above the density; beyond the outermost cells it goes on as an
-    exponential. A rejected point splits its cell, so that the steps close in on the density.
+    The log density is c(x) + m(x), with c(x) = α_t x - β_t exp(x), which rises up to its mode and
+    falls after it, and m the log mass, which does so at `peak`. Over any cell the largest c plus
+    the largest m are known, hence steps that lie above the density. Cells that come to nothing
+    beside it make room for narrower ones.
     """
     mode = math.log(alpha_t / beta_t)
-    # Cell i lies between edges i - 1 and i; cells 0 and `count` are the two tails.
-    edges = np.empty(_MOST_CELLS)
-    heights = np.empty(_MOST_CELLS + 1)
-    log_weights = np.empty(_MOST_CELLS + 1)
-    count = _place_edges(edges, mode, peak, mu_mu, tau_mu, alpha_t, beta_t, lower, upper)
-    first, last = 0, count
-
+    most = _log_mass_given(peak, mu_mu, tau_mu, lower, upper)
+    level = alpha_t * mode - alpha_t + _log_mass_given(mode, mu_mu, tau_mu, lower, upper)
+    ends = np.empty(2)
+    for side in range(2):
+        ends[side], step = mode, 1.0 - 2.0 * (side == 0)
+        while alpha_t * ends[side] - beta_t * math.exp(ends[side]) + most > level - _NOTHING:
+            ends[side] = mode + step
+            step *= 2.0
+    heights, first, last, width = np.empty(_CELLS), 0, 0, 0.0
+    while last - first < _CELLS // 2:
+        width = (ends[1] - ends[0]) / _CELLS
+        for i in range(_CELLS):
+            left, right = ends[0] + i * width, ends[0] + (i + 1) * width
+            best = min(max(mode, left), right)
+            heights[i] = alpha_t * best - beta_t * math.exp(best)
+            heights[i] += _log_mass_given(min(max(peak, left), right), mu_mu, tau_mu, lower, upper)
+            value = alpha_t * left - beta_t * math.exp(left)
+            level = max(level, value + _log_mass_given(left, mu_mu, tau_mu, lower, upper))
+        first, last = 0, _CELLS
+        while heights[first] < level - _NOTHING:
+            first += 1
+        while heights[last - 1] < level - _NOTHING:
+            last -= 1
+        if last - first < _CELLS // 2:
+            ends[0], ends[1] = ends[0] + first * width, ends[0] + last * width
     while True:
-        for i in range(first, last + 1):
-            left = edges[i - 1] if i > 0 else -np.inf
-            right = edges[i] if i < count else np.inf
-            height = _log_mass_given(min(max(peak, left), right), mu_mu, tau_mu, lower, upper)
-            if i == 0:
-                height += alpha_t * right
-                log_weights[i] = height - math.log(alpha_t)
-            elif i == count:
-                height += alpha_t * left - beta_t * math.exp(left)
-                log_weights[i] = height - math.log(beta_t * math.exp(left) - alpha_t)
-            else:
-                best = min(max(mode, left), right)
-                height += alpha_t * best - beta_t * math.exp(best)
-                log_weights[i] = height + math.log(right - left)
-            heights[i] = height
-
         # The largest log weight plus Gumbel noise is a cell drawn by weight: no sums, no overflow.
         cell, best = 0, -np.inf
-        for i in range(count + 1):
-            score = log_weights[i] - math.log(rng.standard_exponential())
+        for i in range(_CELLS):
+            score = heights[i] - math.log(rng.standard_exponential())
             if score > best:
                 cell, best = i, score
-
-        bound = heights[cell]
-        if cell == 0:
-            step = rng.standard_exponential()
-            x = edges[0] - step / alpha_t
-            bound -= step
-        elif cell == count:
-            step = rng.standard_exponential()
-            x = edges[count - 1] + step / (beta_t * math.exp(edges[count - 1]) - alpha_t)
-            bound -= step
-        else:
-            x = edges[cell - 1] + (edges[cell] - edges[cell - 1]) * rng.random()
-
+        x = ends[0] + (cell + rng.random()) * width
         log_density = alpha_t * x - beta_t * math.exp(x)
         log_density += _log_mass_given(x, mu_mu, tau_mu, lower, upper)
-        if rng.standard_exponential() >= bound - log_density:
+        if rng.standard_exponential() >= heights[cell] - log_density:
             return x
-
-        # A cell of no width would weigh nothing and could not be split again.
-        inside = (cell == 0 or x > edges[cell - 1]) and (cell == count or x < edges[cell])
-        first, last = cell, cell - 1
-        if count < _MOST_CELLS and inside:
-            for i in range(count, cell, -1):
-                edges[i] = edges[i - 1]
-                heights[i + 1] = heights[i]
-                log_weights[i + 1] = log_weights[i]
-            edges[cell] = x
-            count += 1
-            last = cell + 1
-
-
-@kernel()
-def _place_edges(edges, mode, peak, mu_mu, tau_mu, alpha_t, beta_t, lower, upper):
-    """Place the first edges at doubling distances from the mode of c, and return their number.
-
-    They reach so far out that the tails weigh next to nothing, whatever the mass there: splitting
-    would push a heavy tail out only in its own short steps.
-    """
-    most = _log_mass_given(peak, mu_mu, tau_mu, lower, upper)
-    level = alpha_t * mode - alpha_t + _log_mass_given(mode, mu_mu, tau_mu, lower, upper) - 40.0
-    deviation = 1.0 / math.sqrt(alpha_t)
-    left = 0
-    while left < 60 and alpha_t * (mode - deviation * 2.0**left) + most > level:
-        left += 1
-    right = 0
-    while right < 60:
-        x = mode + deviation * 2.0**right
-        if alpha_t * x - beta_t * math.exp(x) + most <= level:
-            break
-        right += 1
-    for i in range(left + 1):
-        edges[left - i] = mode - deviation * 2.0**i
-    edges[left + 1] = mode
-    for i in range(right + 1):
-        edges[left + 2 + i] = mode + deviation * 2.0**i
-    return left + right + 3
