@@ -38,5 +38,6 @@ that, so that all of it moves in every iteration."""
 
 MOST_MASS_WORK = 1.5e4
 """Targets times squared columns up to which the mass within the bounds is part of the ladder: some
-1 ms, and two to six of them for a new set where the noise is integrated out. Gene body methylation (6 of 254 chosen) has 9e3; EC50 twice (24 of 48, paper's model), where
-one number for all columns does as well, 2.8e4."""
+1 ms, and two to six of them for a new set where the noise is integrated out. Gene body methylation
+(6 of 254 chosen) has 9e3; EC50 twice (24 of 48, paper's model), where one number for all columns
+does as well, 2.8e4."""

@@ -107,6 +107,9 @@ def visit_targets(rng, drawing, state, weights, noise_variance, products, prior,
             # Of a single weight near a bound the mass is known, and it is drawn first.
             found, sites = find_sites(work)
             mass = found if sites > 0 else mass
+            # Millions of deviations from the bounds it fails; no mass is more than that of one.
+            most = work.log_masses[work.order[0]]
+            mass = mass if mass <= most else most
         log_masses[target] = mass
         if weights.size == 0:
             continue

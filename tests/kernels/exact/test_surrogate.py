@@ -8,6 +8,7 @@ import pytest
 import pymc_bid as bid
 from pymc_bid.kernels.by_reference import by_reference
 from pymc_bid.kernels.exact.surrogate import log_bounded_evidence, propose_noise
+from pymc_bid.kernels.marginal.evidence import log_evidence
 from pymc_bid.kernels.random_numbers import generator_at, stream_of
 from tests.helpers.marginals import marginal_of
 
@@ -43,6 +44,18 @@ def test_it_is_about_the_evidence_by_weighted_draws(identity, noise, bounds):
         assert expected.standard_error < 0.1
         # It is only a proposal. Without what the bounds take it would be off by up to a hundred.
         assert found == pytest.approx(expected.value - base, abs=0.5)
+
+
+def test_far_beyond_the_bounds_it_is_less_than_without_them():
+    base = RNG.normal(size=(12, 3))
+    # Other sets of three than the first explain as much, with weights that are too large.
+    data = np.hstack([base, base @ RNG.uniform(-1, 1, (3, 3)) + 1e-9])
+    marginal, box = marginal_of(bid.gbt(data, alpha_sigma=0.1, beta_sigma=1e-14))
+    stream = stream_of(np.random.default_rng(0))
+    for number in range(2**6):
+        state = np.array([number >> column & 1 for column in range(6)])
+        found = evidence_of(stream, state, marginal, box)
+        assert found <= log_evidence(state, marginal) + 1e-6, state
 
 
 def test_with_known_noise_it_is_the_closed_form_times_the_mass():
