@@ -37,6 +37,10 @@ from pymc_bid.kernels.identity import interpolated_targets
 from pymc_bid.kernels.random_numbers import generator_at, random_kernel
 from pymc_bid.kernels.truncated_normal import draw_truncated_normal, log_interval_mass
 
+LEAST_MASS = -1e3
+"""Log of the mass of one weight below which expectation propagation is not asked. Of weights whose
+bounds are millions of deviations away it made masses of exp(1e26) and exp(-1e15)."""
+
 
 @spread()
 def log_prior_constant(prior, row, target):
@@ -100,16 +104,11 @@ def visit_targets(rng, drawing, state, weights, noise_variance, products, prior,
         log_evidence -= 0.5 * products.rows[target] * math.log(variance)
         log_evidence -= 0.5 * products.squares[target] / variance
         near = find_order(work)
-        mass, sites = 0.0, 0
-        for k in range(number):
-            mass += work.log_masses[k]
-        if near > 1:
-            # Of a single weight near a bound the mass is known, and it is drawn first.
+        # No mass is more than that of one weight, and of a single one near a bound it is that.
+        mass, sites = work.log_masses[work.order[0]] if near > 0 else 0.0, 0
+        if near > 1 and mass > LEAST_MASS:
             found, sites = find_sites(work)
-            mass = found if sites > 0 else mass
-            # Millions of deviations from the bounds it fails; no mass is more than that of one.
-            most = work.log_masses[work.order[0]]
-            mass = mass if mass <= most else most
+            mass = found if sites > 0 and found < mass else mass
         log_masses[target] = mass
         if weights.size == 0:
             continue
