@@ -216,8 +216,8 @@ class Ladder:
         """Move a set as the first replica does, but reversibly, in place."""
         arguments, bound_power = (marginal, self._reference, box), self.replicas.bound_powers[0]
         if self.given_noise:
-            order = rng.random() < 0.5
-            move_beside(rng, order, bound_power, state, log_variances, *arguments)
+            backwards = rng.random() < 0.5
+            move_beside(rng, backwards, bound_power, state, log_variances, *arguments)
         else:
             memory = self.replicas.memory
             move_beside_integrated(rng, bound_power, MOST_SWAPS, state, memory, *arguments)

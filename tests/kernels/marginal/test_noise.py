@@ -35,6 +35,11 @@ DENSITIES = {
 }
 
 
+@numba.njit(error_model="numpy")
+def density_at(x, density):
+    return log_noise_density(x, density)
+
+
 @numba.njit
 def evaluate(x, density):
     return log_noise_density(x, density), log_noise_integral(density)
@@ -50,6 +55,13 @@ def table_densities(xs, density):
 def draw(rng, number, density):
     table = tabulate_noise(density, np.empty(MOST_POINTS))
     return np.array([draw_from_table(rng, table) for _ in range(number)])
+
+
+@pytest.mark.parametrize("x", [-700.0, 0.0, 712.0])
+def test_without_targets_it_is_the_density_of_the_prior_wherever_it_is(x):
+    density = one_block(0.001, 0.001, 0.0, [30.0, 4.0], [0.0, 0.0])
+    with np.errstate(over="ignore"):
+        assert density_at(x, density) == pytest.approx(-0.001 * x - 0.001 * np.exp(-x))
 
 
 @pytest.mark.parametrize("name", DENSITIES)
