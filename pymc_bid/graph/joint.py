@@ -158,6 +158,9 @@ class Joint:
         if self.state.sampled:
             likelihoods = [part.roles.likelihood for part in parts]
             self.state_prior = StatePrior(parts[0].roles.state, likelihoods, model)
+        self._size = None
+        if parts[0].roles.fixed_size:
+            self._size = Quantities(parameters_of(parts[0].roles.state)[:1], model)
         self._data: list[Regression] = []
         self.refresh()
 
@@ -171,6 +174,10 @@ class Joint:
             ends = np.cumsum([part.shape[1] for part in data])
             # Which targets are those of each part.
             self._columns = [slice(*ends_of_part) for ends_of_part in pairwise([0, *ends])]
+
+    def size(self, point: Point) -> int | None:
+        """Return the number of ones that the state vector has, None if it is free."""
+        return None if self._size is None else int(self._size(point)[0])
 
     def products(self) -> Products:
         """Return what the kernels know of the data."""

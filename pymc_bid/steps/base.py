@@ -27,6 +27,7 @@ from pymc_bid.graph.decomposition import (
 from pymc_bid.graph.values import Point
 from pymc_bid.steps.interrupts import finish_before_interrupt
 from pymc_bid.steps.rehearsal import rehearse
+from pymc_bid.steps.starting_point import check_starting_point
 
 
 class _Rehearsed(ABCMeta):
@@ -118,6 +119,7 @@ class DecompositionStep(BlockedStep, metaclass=_Rehearsed):
         self.vars = [model.rvs_to_values[variable] for variable in claimed]
         self.tune = True
         self.rng = get_random_generator(rng)
+        self._checked_with: np.random.Generator | None = None
 
     @classmethod
     def claimed(cls, decomposition: Decomposition, model: Model) -> list[Variable]:
@@ -150,9 +152,17 @@ class DecompositionStep(BlockedStep, metaclass=_Rehearsed):
         """Return a new point and what is to be recorded of it, as PyMC asks for."""
         # Once, not wherever data are read: a `pm.Data` container may have been given new ones.
         self.decomposition.joint.refresh()
+        # Each chain has a generator of its own.
+        if self._checked_with is not self.rng:
+            self.check_start(point)
+            self._checked_with = self.rng
         return self.update(point)
 
-    def halves_to_compile(self, point: Point) -> tuple[Callable, Callable] | None:
+    def check_start(self, point: Point) -> None:
+        """Refuse a point that a chain can't start from."""
+        check_starting_point(self.decomposition.joint, point)
+
+    def halves_to_compile(self, model: Model, point: Point) -> tuple[Callable, Callable] | None:
         """Return two functions that each call about half of what there is to compile, or None."""
         return None
 
