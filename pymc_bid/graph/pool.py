@@ -6,7 +6,7 @@ from pymc.model import Model
 from pytensor.graph.basic import Variable
 from pytensor.tensor.subtensor import AdvancedSubtensor, Subtensor
 
-from pymc_bid.graph.structure import as_function, random_variables_in, shape_of
+from pymc_bid.graph.structure import as_function, random_variables_in
 
 EXPECTED = "write the mean as `(B * r) @ Y`, with r a 0/1 vector and Y a matrix of weights"
 
@@ -56,16 +56,17 @@ class PoolReader:
     def __init__(self, likelihood: Variable, mean: Variable, state: Variable, weights: Variable):
         self._likelihood, self._state, self._weights = likelihood, state, weights
         self._mean = as_function([state, weights], [mean])
+        self._shape_of_weights = as_function([], [weights.shape])
 
     def shape(self) -> tuple[int, int]:
         """Rows and columns of the mean."""
-        size, columns = shape_of(self._weights)
+        size, columns = self._shape_of_weights()[0]
         everything = np.ones(size, dtype=self._state.dtype)
         return self._mean(everything, np.zeros((size, columns)))[0].shape
 
     def __call__(self, target: np.ndarray) -> np.ndarray:
         """Return B, (M, N), for a target (M, L)."""
-        size, columns = shape_of(self._weights)[0], target.shape[1]
+        size, columns = self._shape_of_weights()[0][0], target.shape[1]
         everything = np.ones(size)
         pieces = []
         for start in range(0, size, columns):
