@@ -9,6 +9,7 @@ from scipy.special import gammaln, logsumexp
 
 from pymc_bid.graph.decomposition import Decomposition, find_decompositions
 from pymc_bid.inputs import read_whole_number
+from pymc_bid.kernels.exact.surrogate import find_evidence
 from pymc_bid.steps.exchange import ChainState, Conditional, Given
 from pymc_bid.steps.marginal import MarginalBuilder
 
@@ -74,17 +75,20 @@ def log_evidence(
     chosen = _state_of(decomposition, columns, model)
     rng = np.random.default_rng(random_seed)
     builder = MarginalBuilder(joint, free)
+    # Of a single set free noise is integrated out, however many columns there are.
+    builder.given_noise = not free
     # What the prior says of single columns is left out.
     given = Given.at(joint, builder, point)._replace(log_odds=np.zeros(chosen.size))
     conditional = Conditional(joint, builder, given, point)
-    marginal, box = builder.build(point, np.zeros(chosen.size), given.prior)
+    marginal, box = builder.build(point, np.zeros(chosen.size), given.regressions.prior)
     chain = conditional.chain()
     prior = conditional.log_prior(chosen)
     logs = np.zeros(draws)
+    noise = find_evidence(chosen, True, marginal, box)[2:] if free else None
     for draw in range(logs.size):
         proposed = ChainState(chosen, chain.weights.copy(), np.empty(chain.log_variances.size))
-        if free:
-            logs[draw] = -conditional.noise_proposal(rng, True, proposed, marginal, box)[0]
+        if noise is not None:
+            logs[draw] = -conditional.noise_proposal(rng, True, proposed, noise, marginal)[0]
         logs[draw] += conditional.log_density(rng, True, proposed) - prior
     constant = -0.5 * np.log(2 * np.pi) * joint.products().rows.sum()
     if free:

@@ -6,6 +6,21 @@ from pathlib import Path
 import pytest
 
 
+def pytest_sessionstart(session):
+    """Compile what most tests need before xdist's workers start, which would each compile it."""
+    if not getattr(session.config.option, "numprocesses", None):
+        return
+    import numpy as np
+    import pymc as pm
+
+    import pymc_bid as bid
+
+    A = np.random.default_rng(0).normal(size=(20, 17))
+    for model in (bid.gbt(A[:, :5], identity=True), bid.gbtn(A[:, :5]), bid.gbt(A)):
+        with model:
+            pm.sample(1, tune=1, chains=1, progressbar=False, compute_convergence_checks=False)
+
+
 @pytest.fixture(scope="session")
 def paper_data():
     """The folder with the paper's data; a test that asks for it is skipped where there is none."""

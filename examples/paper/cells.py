@@ -72,22 +72,14 @@ class Cell:
         return PRINTED[self.data, self.model][numbers.index(self.k)]
 
     def settings(self, quick: bool) -> Settings:
-        """The paper's sampler as the paper ran it; ours within the time there is.
-
-        With 100 or more of the 254 methylation samples chosen, a search of the warm-up takes up to
-        two seconds, so that these cells have two chains and few iterations.
-        """
+        """The paper's sampler as the paper ran it; ours within the time there is."""
         wide = self.data.startswith("methylation")
         if self.sampler != "default":
             chains = 5 if self.k is None or not wide else 2
             return Settings(20, 60, 2) if quick else Settings(100, 900, chains)
         if quick:
             return Settings(100, 100, 2)
-        if not wide:
-            return Settings(1000, 1000, 4)
-        if self.k is None:
-            return Settings(500, 500, 4)
-        return Settings(200, 400, 2)
+        return Settings(500, 500, 4) if wide else Settings(1000, 1000, 4)
 
 
 def all_cells(quick: bool = False) -> list[Cell]:

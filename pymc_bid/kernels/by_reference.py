@@ -5,6 +5,7 @@ read from; most of what there was to compile of a kernel with large ones was tha
 is an address. Its fields are read by the same names, and can be assigned to.
 """
 
+from functools import cache
 from typing import Any
 
 import numba
@@ -44,19 +45,20 @@ def _copy_of(value):
     space = {
         "__name__": __name__,
         "new": structref.new,
-        "kind": _type_by_reference(value),
+        "kind": type_by_reference(value),
         "by_reference": by_reference,
     }
     exec("\n".join([*lines, "    return made"]), space)
     return space["copy"]
 
 
-def _type_by_reference(field):
+@cache
+def type_by_reference(field):
     """Return the type that a field has in a named tuple by reference."""
     if not isinstance(field, NAMED):
         return types.unliteral(field)
     fields = zip(field.fields, field.types, strict=True)
-    return ByReference([(name, _type_by_reference(kind)) for name, kind in fields])
+    return ByReference([(name, type_by_reference(kind)) for name, kind in fields])
 
 
 @part()

@@ -10,22 +10,20 @@ from numba import njit
 from numba.core import event as events
 
 # Division by zero gives inf or nan, as in NumPy, instead of a test at every division.
-_options = {"cache": True, "error_model": "numpy", "no_cfunc_wrapper": True}
-
-kernel = partial(njit, **_options)
+kernel = partial(njit, cache=True, error_model="numpy", no_cfunc_wrapper=True)
 """Compile a function that Python calls. Decorate with ``@kernel()``."""
 
-part = partial(njit, **_options, no_cpython_wrapper=True)
+part = partial(kernel, no_cpython_wrapper=True)
 """Compile a function that only kernels call, without the code that Python needs to call it."""
 
-spread = partial(njit, **_options, no_cpython_wrapper=True, inline="always")
+spread = partial(part, inline="always")
 """The same for functions compiled only as a part of those that call them. A function of its
 own is optimised again with each one that calls it, by whatever way; a large one is better off so
 all the same, since what it takes to compile grows faster than its size."""
 
-USUAL_TIME = 50
-"""Seconds that it takes to compile what the quickstart needs. Empty cache, three runs on two cores,
-2.5 GHz, PyMC 6.3: `pm.sample` with 200 draws took 50 to 56."""
+USUAL_TIME = 30
+"""Seconds that it takes to compile what the quickstart needs. Empty cache, runs on two cores, 2.5
+GHz, PyMC 6.3: `pm.sample` with 200 draws took 23 to 27, while the machine was slow 37 to 40."""
 
 
 class CompilationNeeded(Exception):

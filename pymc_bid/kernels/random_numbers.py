@@ -9,6 +9,7 @@ from collections.abc import Callable
 from functools import update_wrapper
 
 import numpy as np
+from numba import typeof
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
@@ -70,3 +71,7 @@ class random_kernel:
     def __call__(self, rng: np.random.Generator, *arguments):
         """Call the compiled function."""
         return self.compiled(stream_of(rng), *arguments)
+
+    def compile_for(self, rng: np.random.Generator, *arguments) -> None:
+        """Compile the function for such arguments, without calling it."""
+        self.compiled.compile(tuple(typeof(value) for value in (stream_of(rng), *arguments)))

@@ -68,6 +68,17 @@ class Marginal(NamedTuple):
     larger by that."""
 
 
+class Regressions(NamedTuple):
+    """The regressions of the targets, in the order of the data, on the columns of the pool."""
+
+    products: "Products"
+    prior: "WeightPrior"
+    own_targets: NDArray[np.int64]
+    """The targets that each column is, in a model with the identity, (N, D)."""
+    visit: int
+    """The address of `pymc_bid.kernels.exact.exchange.visit_targets`."""
+
+
 class Box(NamedTuple):
     """The bounds of the weights, and what it takes to say what mass they leave of them.
 
@@ -75,10 +86,7 @@ class Box(NamedTuple):
     units of a `Marginal`.
     """
 
-    products: "Products"
-    prior: "WeightPrior"
-    own_targets: NDArray[np.int64]
-    """(N, D)."""
+    regressions: Regressions
     group: NDArray[np.int64]
     """Which noise variance each target has, (L,)."""
     lower: NDArray[np.float64]
@@ -86,6 +94,8 @@ class Box(NamedTuple):
     upper: NDArray[np.float64]
     log_unit: float
     """See `Marginal`."""
+    evidence: int
+    """The address of `pymc_bid.kernels.exact.surrogate.evidence_of_set`, 0 at given noise."""
 
 
 class NoiseDensity(NamedTuple):

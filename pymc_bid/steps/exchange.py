@@ -7,15 +7,22 @@ from numpy.typing import NDArray
 
 from pymc_bid.graph.joint import Joint
 from pymc_bid.graph.own_columns import OwnColumns
-from pymc_bid.graph.values import Point, WeightPrior
-from pymc_bid.kernels.exact.exchange import draw_unused_weights, weigh_weights
+from pymc_bid.graph.values import Point
+from pymc_bid.kernels.exact.exchange import (
+    draw_unused_weights,
+    make_regressions,
+    weigh_weights,
+)
 from pymc_bid.kernels.exact.hierarchy import draw_hyperparameters, log_hierarchical_ratio
-from pymc_bid.kernels.exact.surrogate import log_marginal_at, propose_noise
-from pymc_bid.kernels.marginal.evidence import log_evidence
-from pymc_bid.kernels.types import Box, Marginal
-from pymc_bid.regression import Products
+from pymc_bid.kernels.exact.surrogate import find_evidence, log_marginal_at, propose_noise
+from pymc_bid.kernels.marginal.evidence import NoiseDensities, log_evidence
+from pymc_bid.kernels.types import Box, Marginal, Regressions
 from pymc_bid.steps.ladder import Ladder
 from pymc_bid.steps.marginal import MarginalBuilder
+from pymc_bid.steps.settings import MOST_KNOWN
+
+NoiseOfSet = tuple[NDArray[np.float64], NoiseDensities]
+"""What noise variances are proposed from, see `propose_noise`."""
 
 
 class ChainState(NamedTuple):
@@ -36,16 +43,32 @@ class Frozen(NamedTuple):
     box: Box
     is_exact: bool
     """Whether it is the model at hand, but for the bounds and the bias."""
+    known: dict[tuple[bool, bytes], tuple[float, NoiseOfSet]]
+    """What `bounded_evidence` found, by set."""
     bias: float = 0.0
     """What was added to the log odds of every column, see `Ladder.bias`."""
+
+    def bounded_evidence(
+        self, state: NDArray[np.int64], ladder: Ladder
+    ) -> tuple[float, NoiseOfSet]:
+        """Return about the log evidence of a set, with bounds if the ladder knows them.
+
+        And what its noise variances are proposed from.
+        """
+        key = (ladder.knows_bounds, state.tobytes())
+        if key not in self.known:
+            if len(self.known) == MOST_KNOWN:
+                self.known.pop(next(iter(self.known)))
+            found = find_evidence(state, ladder.knows_bounds, self.marginal, self.box)
+            self.known[key] = (found[0] + found[1], found[2:])
+        return self.known[key]
 
 
 class Given(NamedTuple):
     """What the distribution of (r, σ², Y) depends on of everything else that is in a point."""
 
-    products: Products
-    prior: WeightPrior
-    """A truncated normal one stands for the hierarchy of GBTN."""
+    regressions: Regressions
+    """A truncated normal prior stands for the hierarchy of GBTN."""
     hyperpriors: list
     """See `Joint.hyperpriors`."""
     own: OwnColumns
@@ -61,12 +84,13 @@ class Given(NamedTuple):
     @classmethod
     def at(cls, joint: Joint, builder: MarginalBuilder, point: Point) -> "Given":
         """Read it from a point."""
-        group = builder.groups()
+        group, own = builder.groups(), joint.own_columns(point)
         return cls(
-            products=joint.products(),
-            prior=joint.proposal_prior(point),
+            regressions=make_regressions(
+                joint.products(), joint.proposal_prior(point), own.targets
+            ),
             hyperpriors=joint.hyperpriors(point),
-            own=joint.own_columns(point),
+            own=own,
             log_odds=joint.log_prior_odds(point),
             group=group,
             first=np.unique(group, return_index=True)[1],
@@ -119,10 +143,9 @@ class Conditional:
     def _weigh(self, rng, drawing: bool, chain: ChainState) -> tuple[float, float, float]:
         """Return what the weights add to w, the log evidence without bounds, and their mass."""
         state, weights, log_variances = chain
-        variance = self.variance_of_targets(log_variances)
-        products, prior, _, own, *_ = self._given
         log_ratio, log_evidence, log_masses = weigh_weights(
-            rng, drawing, state, weights, variance, products, prior, own.targets
+            *(rng, drawing, state, weights, self.variance_of_targets(log_variances)),
+            self._given.regressions,
         )
         for _, prior, hyperprior, targets in self._given.hyperpriors:
             interpolated = self._interpolated(state)[targets]
@@ -142,10 +165,11 @@ class Conditional:
         # All that the closed form knows cancels.
         total = -frozen.bias * chain.state.sum()
         if not self._builder.given_noise:
-            log_proposal, log_joint, log_evidence = self.noise_proposal(
-                rng, drawing, chain, frozen.marginal, ladder.known_bounds(frozen.box)
+            found, noise = frozen.bounded_evidence(chain.state, ladder)
+            log_proposal, log_joint = self.noise_proposal(
+                rng, drawing, chain, noise, frozen.marginal
             )
-            total += log_joint - log_proposal - log_evidence
+            total += log_joint - log_proposal - found
         if not self._joint.state_prior.linear:
             total += self._joint.state_prior.log_further(chain.state, self._point)
         log_ratio, _, log_mass = self._weigh(rng, drawing, chain)
@@ -177,9 +201,8 @@ class Conditional:
         finite = np.isfinite(marginal.log_odds)
         total = marginal.log_odds[(state == 1) & finite].sum()
         if self._noise_is_free and not self._builder.given_noise:
-            log_proposal, _, found = self.noise_proposal(
-                rng, drawing, chain, marginal, ladder.known_bounds(frozen.box)
-            )
+            found, noise = frozen.bounded_evidence(state, ladder)
+            log_proposal, _ = self.noise_proposal(rng, drawing, chain, noise, marginal)
             return float(total + found + log_proposal)
         if self._noise_is_free:
             total += log_marginal_at(state, log_variances - marginal.log_unit, marginal)
@@ -188,10 +211,12 @@ class Conditional:
         return float(total + ladder.log_mass(rng, chain, marginal, frozen.box))
 
     @staticmethod
-    def noise_proposal(rng, drawing: bool, chain: ChainState, marginal: Marginal, box: Box):
+    def noise_proposal(
+        rng, drawing: bool, chain: ChainState, noise: NoiseOfSet, marginal: Marginal
+    ) -> tuple[float, float]:
         """Return log densities of noise variances, drawn if asked for, see `propose_noise`."""
         log_variances = chain.log_variances - marginal.log_unit
-        found = propose_noise(rng, drawing, chain.state, log_variances, marginal, box)
+        found = propose_noise(rng, drawing, log_variances, *noise, marginal.group_start)
         if drawing:
             chain.log_variances[:] = log_variances + marginal.log_unit
         return found
@@ -246,8 +271,8 @@ class Conditional:
         point, joint = self._point, self._joint
         if self._noise_is_free:
             point = joint.write_noise(self.variance_of_targets(after.log_variances), point)
-        _, prior, _, own, *_ = self._given
-        draw_unused_weights(rng, before.state, after.state, after.weights, prior, own.targets)
+        _, prior, own_targets, _ = self._given.regressions
+        draw_unused_weights(rng, before.state, after.state, after.weights, prior, own_targets)
         for part, prior, hyperprior, targets in self._given.hyperpriors:
             was, is_now = self._interpolated(before.state), self._interpolated(after.state)
             mean_precision = np.array(part.hyperparameters.read(point), order="C")

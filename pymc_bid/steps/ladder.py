@@ -8,6 +8,7 @@ from pymc_bid.kernels.exact.exchange import weigh_weights
 from pymc_bid.kernels.ladder.given_noise import advance_given_noise, move_beside
 from pymc_bid.kernels.ladder.integrated_noise import advance_integrated, move_beside_integrated
 from pymc_bid.kernels.ladder.replicas import Reference, Replicas, Turn
+from pymc_bid.kernels.random_numbers import random_kernel
 from pymc_bid.kernels.types import Box, Marginal
 from pymc_bid.steps.settings import (
     BOUNDS_FROM,
@@ -139,13 +140,9 @@ class Ladder:
 
     def advance(self, rng: np.random.Generator, marginal: Marginal, box: Box) -> int:
         """Move replicas and, at the end of a round, let neighbours exchange; count round trips."""
-        replicas = self.replicas
-        number = replicas.powers.size
-        last = min(self._next + self._at_once, number)
-        is_new = self.is_new or (self.given_noise and self._is_placed)
-        turn = Turn(self._round, self._next, last, is_new)
-        advance = advance_given_noise if self.given_noise else advance_integrated
-        trips = advance(rng, turn, replicas, marginal, self._reference, box)
+        replicas, turn = self.replicas, self._turn()
+        number, last = replicas.powers.size, turn.last
+        trips = self._kernel(rng, turn, replicas, marginal, self._reference, box)
         self.is_new = self._is_placed = False
         self._iteration += 1
         self._next = last
@@ -153,6 +150,19 @@ class Ladder:
             self._round, self._next = self._round + 1, 0
         self._sizes += (replicas.states[0].sum(), 1.0)
         return int(trips)
+
+    def _turn(self) -> Turn:
+        last = min(self._next + self._at_once, self.replicas.powers.size)
+        is_new = self.is_new or (self.given_noise and self._is_placed)
+        return Turn(self._round, self._next, last, is_new)
+
+    @property
+    def _kernel(self) -> random_kernel:
+        return advance_given_noise if self.given_noise else advance_integrated
+
+    def compile_for(self, rng: np.random.Generator, marginal: Marginal, box: Box) -> None:
+        """Compile what `advance` calls, without moving anything."""
+        self._kernel.compile_for(rng, self._turn(), self.replicas, marginal, self._reference, box)
 
     def _set_pace(self, marginal: Marginal, box: Box, size: float) -> None:
         """Find how many replicas move in one iteration, for sets of a typical size."""
@@ -167,10 +177,6 @@ class Ladder:
         work = columns * targets * (size + 4 + 2 * swaps) + 15 * patterns * size**3
         work += blocks * columns * size * (0.5 * size + 1.5 * swaps)
         self._at_once = max(1, int(MOST_WORK / work))
-
-    def known_bounds(self, box: Box) -> Box:
-        """Return the bounds if they are part of the path, else none."""
-        return box if self.knows_bounds else box._replace(lower=box.lower[:0], upper=box.upper[:0])
 
     @property
     def offers_exchange(self) -> bool:
@@ -197,9 +203,7 @@ class Ladder:
             else np.log(marginal.held)
         )
         variance, weights = np.exp(x[box.group] + box.log_unit), np.empty((0, 0))
-        return weigh_weights(
-            rng, False, state, weights, variance, box.products, box.prior, box.own_targets
-        )[2].sum()
+        return weigh_weights(rng, False, state, weights, variance, box.regressions)[2].sum()
 
     def learn_bias(self, state: NDArray[np.int64], log_ratio: float, accepted: bool) -> None:
         """While tuning: note what an offer, before it is carried out, says of the bias."""

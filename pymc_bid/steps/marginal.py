@@ -5,6 +5,8 @@ from numpy.typing import NDArray
 
 from pymc_bid.graph.joint import Joint
 from pymc_bid.graph.values import Point, WeightPrior
+from pymc_bid.kernels.exact.exchange import make_regressions
+from pymc_bid.kernels.exact.surrogate import with_evidence
 from pymc_bid.kernels.marginal.constants import log_prior_masses
 from pymc_bid.kernels.types import Box, Marginal
 from pymc_bid.steps.settings import FEW_COLUMNS
@@ -150,5 +152,7 @@ class MarginalBuilder:
                 np.ascontiguousarray((row_root[:, None] * side).T[order])
                 for side in (prior.lower, prior.upper)
             )
-        products = self._joint.products()
-        return Box(products, prior, own_targets, group, lower, upper, marginal.log_unit)
+        regressions = make_regressions(self._joint.products(), prior, own_targets)
+        box = Box(regressions, group, lower, upper, marginal.log_unit, evidence=0)
+        # At given noise nobody asks for evidences, and they take seconds to compile.
+        return box if self.given_noise else with_evidence(marginal, box)

@@ -11,6 +11,7 @@ import os
 import signal
 import sys
 import time
+import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from multiprocessing import current_process, get_context
@@ -73,7 +74,7 @@ def rehearse(step: "DecompositionStep", model: Model, point: Point | None = None
                 return _go_through(_double(step), point)
         except CompilationNeeded:
             announce()
-            _compile_in_two(_double(step), point)
+            _compile_in_two(_double(step), model, point)
             return _go_through(_double(step), point)
     except Exception:
         # Sampling may start elsewhere, with other data; if it can't either, it says so.
@@ -104,12 +105,12 @@ def _go_through(double: "DecompositionStep", point: Point) -> list[dict]:
 
 
 @finish_before_interrupt
-def _compile_in_two(double: "DecompositionStep", point: Point) -> None:
+def _compile_in_two(double: "DecompositionStep", model: Model, point: Point) -> None:
     """Have a forked process compile a half of the kernels, which end up in numba's cache.
 
     Only on Linux: elsewhere processes can't be forked, or not safely once libraries have threads.
     """
-    halves = double.halves_to_compile(point)
+    halves = double.halves_to_compile(model, point)
     if halves is None or sys.platform != "linux" or current_process().daemon:
         return
     if len(os.sched_getaffinity(0)) == 1:
@@ -132,8 +133,10 @@ def _compile_in_two(double: "DecompositionStep", point: Point) -> None:
 
 
 def _try(work: Callable) -> None:
-    """Do the work of a forked process, which has nobody to tell of an interrupt or an error."""
+    """Do the work of a forked process, whose interrupts and messages are those of the other too."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    warnings.simplefilter("ignore")
+    logging.disable()
     with suppress(Exception):
         work()
 

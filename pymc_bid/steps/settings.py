@@ -41,3 +41,7 @@ MOST_MASS_WORK = 1.5e4
 1 ms, and two to six of them for a new set where the noise is integrated out. Gene body methylation
 (6 of 254 chosen) has 9e3; EC50 twice (24 of 48, paper's model), where one number for all columns
 does as well, 2.8e4."""
+
+MOST_KNOWN = 10
+"""Sets that a chain remembers the evidence with bounds of, where the noise is integrated out: its
+own and one of the ladder's are mostly asked for. They are part of what PyMC copies and stores."""

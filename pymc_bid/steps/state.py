@@ -1,6 +1,5 @@
 """What the steps for the state vector r have in common."""
 
-from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -15,13 +14,17 @@ from scipy.special import expit
 from pymc_bid.distributions.state_vector import SubsetRV
 from pymc_bid.graph.roles import distribution_name, require_only_child
 from pymc_bid.graph.values import Point, active_columns
+from pymc_bid.kernels.exact.exchange import visit_targets
+from pymc_bid.kernels.exact.surrogate import find_evidence
 from pymc_bid.kernels.residual import residual_cross_products
 from pymc_bid.steps.base import DecompositionStep
 from pymc_bid.steps.exchange import Conditional, Frozen, Given
 from pymc_bid.steps.ladder import Ladder
 from pymc_bid.steps.marginal import MarginalBuilder
 from pymc_bid.steps.moves import make_moves
-from pymc_bid.steps.noise import can_draw_noise
+from pymc_bid.steps.noise import NoiseStep, can_draw_noise
+from pymc_bid.steps.starting_point import check_number_of_ones
+from pymc_bid.steps.weights import WeightStep
 
 SCHEMES = ("collapsed", "paper")
 REFRESH = 10
@@ -120,6 +123,11 @@ class StateStep(DecompositionStep):
                 claimed.append(roles.own.variance)
         return claimed
 
+    def check_start(self, point):
+        """Refuse a point with another number of ones than the prior has, too."""
+        super().check_start(point)
+        check_number_of_ones(self.decomposition.joint, point)
+
     def update(self, point):
         """Update the state vector once."""
         joint = self.decomposition.joint
@@ -141,18 +149,33 @@ class StateStep(DecompositionStep):
         point = joint.draw_own_variances(self.rng, state, point)
         return point, self.report(**(counts | {"K": int(state.sum())}))
 
-    def halves_to_compile(self, point):
+    def halves_to_compile(self, model, point):
         """Return what moves the ladder, and what draws weights."""
         if self.scheme == "paper":
             return None
-        frozen, conditional = self._closed_form(point), self._conditional(point)
-        chain = conditional.chain()
 
         def ladder():
-            self.ladder.advance(self.rng, frozen.marginal, frozen.box)
-            conditional.log_surrogate(self.rng, True, chain, frozen, self.ladder)
+            with visit_targets.postponed():
+                frozen, conditional = self._closed_form(point), self._conditional(point)
+                self.ladder.compile_for(self.rng, frozen.marginal, frozen.box)
+                if not self._builder.given_noise and self._builder.noise_is_free:
+                    chain = conditional.chain()
+                    # Without bounds, whose mass is found by what is postponed.
+                    noise = find_evidence(chain.state, False, frozen.marginal, frozen.box)[2:]
+                    conditional.noise_proposal(self.rng, True, chain, noise, frozen.marginal)
 
-        return ladder, partial(conditional.log_density, self.rng, True, chain)
+        def weights():
+            conditional = self._conditional(point)
+            chain = conditional.chain()
+            conditional.log_density(self.rng, True, chain)
+            conditional.write(self.rng, chain, chain)
+            # Made after this step as a rule, and rehearsed then, when there is no other half.
+            for part in self.decomposition.joint.parts:
+                WeightStep([part.roles.weights], model=model, initial_point=point)
+                if part.roles.noise is not None:
+                    NoiseStep([part.roles.noise], model=model, initial_point=point)
+
+        return ladder, weights
 
     def _collapsed(self, point: Point) -> tuple[dict[str, int], Point]:
         """Advance the ladder and, every other time, offer the chain an exchange with it."""
@@ -207,7 +230,8 @@ class StateStep(DecompositionStep):
             prior = joint.proposal_prior(point)
             log_odds = joint.log_prior_odds(point) + ladder.bias
             marginal, box = self._builder.build(point, log_odds, prior)
-            self.frozen = Frozen(marginal, box, self._builder.is_exact(prior), ladder.bias)
+            is_exact = self._builder.is_exact(prior)
+            self.frozen = Frozen(marginal, box, is_exact, {}, ladder.bias)
             self._given = None
             ladder.is_new = True
         elif self.frozen.is_exact and not is_current:

@@ -37,8 +37,6 @@ PAIRWISE = [
 SOME = [("collapsed", *case) for case in PAIRWISE] + [("paper", *case) for case in PAIRWISE[3:]]
 # Draws, and what they may be off: up to 0.019 was seen of what is exact. Thorough ones are slow.
 QUICK = 20_000, 0.03
-# One worker for what takes long to compile.
-GIVEN = pytest.mark.xdist_group("given noise")
 
 
 def own_log_density(matrix, shape, scale):
@@ -156,7 +154,6 @@ def test_states_are_visited_as_often_with_noise_for_each_column_everywhere(size,
     check_noise_for_each_column(size, bounds, 100_000, 0.02)
 
 
-@GIVEN
 @pytest.mark.parametrize(
     ("name", "size", "bounds", "pool_given", "columns"),
     [
@@ -180,7 +177,6 @@ def test_states_are_visited_as_often_at_given_noise_of_each_column(size, bounds,
     check_noise_for_each_column(size, bounds, *QUICK)
 
 
-@GIVEN
 @pytest.mark.parametrize(
     "bounds", [BOUNDS[0], pytest.param((-np.inf, np.inf), marks=pytest.mark.slow)]
 )
@@ -215,7 +211,7 @@ def exact_with_identity_and_noise_for_each_column(data, bounds):
     return {state: float(np.exp(value - total)) for state, value in logs.items()}
 
 
-@pytest.mark.parametrize("few", [pytest.param(2, marks=GIVEN), 16])
+@pytest.mark.parametrize("few", [2, 16])
 def test_states_with_columns_that_are_noise_groups_are_visited_as_often(few, monkeypatch):
     monkeypatch.setattr(marginal, "FEW_COLUMNS", few)
     data, _ = problem("identity", 3)

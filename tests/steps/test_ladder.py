@@ -52,7 +52,6 @@ def test_powers_are_placed_while_tuning_and_frozen_then():
     assert early.size < 2 + np.log2(POOL.size / 2)
 
 
-@pytest.mark.xdist_group("given noise")
 @pytest.mark.parametrize("noise", ["common", "column"])
 @pytest.mark.parametrize("bounds", [(-1.0, 1.0), None])
 def test_the_path_at_given_noise_ends_at_the_bounds_if_there_are_any(bounds, noise, monkeypatch):

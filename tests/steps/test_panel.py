@@ -12,8 +12,6 @@ NUMBER = int(os.environ.get("PYMC_BID_PANEL", "100"))
 
 # With copies of all kinds, both kinds of noise, free and fixed K.
 QUICK = [1, 2, 4, 5, 6]
-# One worker for what takes long to compile.
-GIVEN = pytest.mark.xdist_group("given noise")
 
 
 @pytest.mark.parametrize("seed", QUICK)
@@ -37,7 +35,6 @@ def test_bounds_that_are_in_the_way(units):
 
 # Of the first set few columns are chosen, of the second all but one of the two copies, which leaves
 # nothing to explain and hardly any noise.
-@GIVEN
 @pytest.mark.parametrize("columns", [[0, 1, 2, 3, 4, 5, 6, 7, 8], [2, 3, 4, 7, 8, 10, 12]])
 def test_the_same_at_given_noise_as_with_many_columns(columns, monkeypatch):
     monkeypatch.setattr(marginal, "FEW_COLUMNS", 2)
@@ -48,7 +45,6 @@ def test_the_same_at_given_noise_as_with_many_columns(columns, monkeypatch):
     assert outcome.r_hat <= 1.02, outcome
 
 
-@GIVEN
 def test_the_same_at_given_noise_of_each_column(monkeypatch):
     monkeypatch.setattr(marginal, "FEW_COLUMNS", 2)
     problem = make_problem(7)

@@ -14,11 +14,16 @@ hand, nothing else is left of it but the proposal of :math:`σ²`, if that is in
 """
 
 import math
+from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numba import typeof, types
+from numpy.typing import NDArray
 
-from pymc_bid.kernels.by_reference import by_reference
-from pymc_bid.kernels.compilation import part, spread
+from pymc_bid.kernels.by_address import ByAddress, keep_address_out
+from pymc_bid.kernels.by_reference import by_reference, type_by_reference
+from pymc_bid.kernels.compilation import spread
 from pymc_bid.kernels.exact.ghk import (
     find_order,
     find_sites,
@@ -36,6 +41,11 @@ from pymc_bid.kernels.exact.unbounded import (
 from pymc_bid.kernels.identity import interpolated_targets
 from pymc_bid.kernels.random_numbers import generator_at, random_kernel
 from pymc_bid.kernels.truncated_normal import draw_truncated_normal, log_interval_mass
+from pymc_bid.kernels.types import Regressions
+
+if TYPE_CHECKING:
+    from pymc_bid.graph.values import WeightPrior
+    from pymc_bid.regression import Products
 
 LEAST_MASS = -1e3
 """Log of the mass of one weight below which expectation propagation is not asked. Of weights whose
@@ -52,14 +62,15 @@ def log_prior_constant(prior, row, target):
     return 0.5 * (math.log(precision) - precision * mean * mean) - log_mass
 
 
-@part()
-def visit_targets(rng, drawing, state, weights, noise_variance, products, prior, own_targets):
+@partial(ByAddress, types.Tuple((types.float64, types.float64, types.float64[::1])))
+def visit_targets(stream, drawing, state, weights, noise_variance, products, prior, own_targets):
     """Go through the interpolated targets: draw their weights, or take them.
 
     Without weights, an empty array, only the evidence and the mass are found.
     Returns the sums of log [N(y) / q(y)] and of log E, and of each target the log of the mass
     within the bounds as expectation propagation has it, (L,).
     """
+    rng = generator_at(stream)
     members = np.flatnonzero(state)
     number = members.size
     interpolated = interpolated_targets(state, own_targets, noise_variance.size)
@@ -124,8 +135,34 @@ def visit_targets(rng, drawing, state, weights, noise_variance, products, prior,
     return log_ratio, log_evidence, log_masses
 
 
+call_visit = visit_targets.call
+
+
+_kinds_of: dict[tuple[int, ...], tuple] = {}
+
+
+def make_regressions(
+    products: "Products", prior: "WeightPrior", own_targets: NDArray[np.int64]
+) -> Regressions:
+    """Return regressions in the form in which kernels take them."""
+    # What numba's types of the fields depend on, all of which are numbers of 64 bits; it takes much
+    # longer to name these.
+    layout = tuple(field.flags.num for field in (*products, *prior))
+    if layout not in _kinds_of:
+        _kinds_of[layout] = (
+            *(types.UniTuple(types.int64, 4), types.boolean, types.int64[::1]),
+            *(types.float64[:, ::1], types.float64[::1]),
+            *(type_by_reference(typeof(products)), type_by_reference(typeof(prior))),
+            types.int64[:, ::1],
+        )
+    return Regressions(products, prior, own_targets, visit_targets.address(*_kinds_of[layout]))
+
+
+keep_address_out(Regressions, visit_targets)
+
+
 @random_kernel
-def weigh_weights(stream, drawing, state, weights, noise_variance, products, prior, own_targets):
+def weigh_weights(stream, drawing, state, weights, noise_variance, regressions):
     r"""Return what weights add to the log of :math:`w`, the log evidence without bounds, the mass.
 
     The first is :math:`\sum_l \log [N(y_l) / q(y_l)]`, the second :math:`\sum_l \log E_l`, see
@@ -143,18 +180,16 @@ def weigh_weights(stream, drawing, state, weights, noise_variance, products, pri
         Rows of chosen columns, in interpolated targets, are written if drawing. Empty if only the
         evidence and the mass are asked for.
     noise_variance : array (L,)
-    products : Products
-    prior : WeightPrior
-    own_targets : int array (N, D)
-        The targets that each column is, in a model with the identity.
+    regressions : Regressions
     """
-    rng = generator_at(stream)
+    products, prior, own = regressions.products, regressions.prior, regressions.own_targets
     products, prior = by_reference(products), by_reference(prior)
-    return visit_targets(rng, drawing, state, weights, noise_variance, products, prior, own_targets)
+    arguments = (stream, drawing, state, weights, noise_variance, products, prior, own)
+    return call_visit(regressions.visit, arguments)
 
 
 @spread()
-def log_box_masses(rng, state, log_variances, box):
+def log_box_masses(state, log_variances, box):
     """Return the log of the mass that the bounds leave of the weights of each target, about.
 
     At noise variances in the units of a `Marginal`; nothing is drawn.
@@ -162,12 +197,11 @@ def log_box_masses(rng, state, log_variances, box):
     noise_variance = np.empty(box.group.size)
     for target in range(noise_variance.size):
         noise_variance[target] = math.exp(log_variances[box.group[target]] + box.log_unit)
-    weights = np.empty((0, 0))
-    # False, but not as a literal, for which all that follows would be compiled once more.
-    drawing = weights.size > 0
-    products, prior, own = box.products, box.prior, box.own_targets
-    found = visit_targets(rng, drawing, state, weights, noise_variance, products, prior, own)
-    return found[2]
+    regressions, weights = box.regressions, np.empty((0, 0))
+    products, prior, own = regressions.products, regressions.prior, regressions.own_targets
+    # Without a generator: the addresses of one that is never asked.
+    arguments = ((0, 0, 0, 0), False, state, weights, noise_variance, products, prior, own)
+    return call_visit(regressions.visit, arguments)[2]
 
 
 @random_kernel

@@ -54,7 +54,7 @@ def redraw_noise(rng, densities, replica, rung):
     x = replica.log_variances
     proposed = by_reference(Replica(replica.state, np.empty(x.size), replica.log_mass))
     found, present = log_noise_weights(rng, densities, x, proposed.log_variances, rung)
-    log_mass = mass_of(rng, proposed, rung)
+    log_mass = mass_of(proposed, rung)
     if is_rejected(rng, found - present, log_mass, replica, rung):
         return present
     copy_into(proposed.log_variances, x)
@@ -101,7 +101,7 @@ def log_exchange_ratio(rng, replica, proposed, own, other):
         copy_into(x, proposed)
         log_ratio = difference * log_evidence_of_set(state, marginal)
     log_ratio += difference * (log_prior - log_reference)
-    log_mass = mass_of(rng, by_reference(Replica(state, proposed, replica.log_mass)), other)
+    log_mass = mass_of(by_reference(Replica(state, proposed, replica.log_mass)), other)
     log_ratio += other.bound_power * log_mass - own.bound_power * replica.log_mass[0]
     return log_ratio, log_mass
 
@@ -156,7 +156,7 @@ def advance_given_noise(stream, turn, replicas, marginal, reference, box):
             redrawing, swaps = is_alone(index, turn, number), replicas.swaps[index]
             replicas.flips[index] += move_replica(rng, swaps, redrawing, replica, rung)
         elif turn.is_new:
-            replicas.log_masses[index] = mass_of(rng, replica, rung)
+            replicas.log_masses[index] = mass_of(replica, rung)
     if turn.last == number:
         for first in range(turn.round % 2, number - 1, 2):
             cold, hot = rung_at(first, replicas, ends), rung_at(first + 1, replicas, ends)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pymc_bid.kernels.by_reference import by_reference
 from pymc_bid.kernels.compilation import part, spread
-from pymc_bid.kernels.exact.surrogate import log_bounded_evidence
+from pymc_bid.kernels.exact.surrogate import call_evidence
 from pymc_bid.kernels.ladder.replicas import (
     Reference,
     count_round_trips,
@@ -21,7 +21,6 @@ from pymc_bid.kernels.ladder.replicas import (
     is_forced,
     log_priors,
 )
-from pymc_bid.kernels.marginal.evidence import log_evidence_of_set
 from pymc_bid.kernels.random_numbers import generator_at, random_kernel
 from pymc_bid.kernels.types import Box, Marginal
 
@@ -40,7 +39,7 @@ class Place(NamedTuple):
     box: Box
 
 
-@part()
+@spread()
 def number_of(state):
     """Return the number that a set is in binary."""
     number = 0
@@ -50,18 +49,16 @@ def number_of(state):
 
 
 @part()
-def look_up(rng, state, number, place):
+def look_up(state, number, place):
     """Return the log evidence of a set and, where they count, what the bounds add, from memory."""
-    log_evidence, log_mass = place.memory[number]
-    if math.isnan(log_evidence):
-        log_evidence = log_evidence_of_set(state, place.marginal)
-        place.memory[number, 0] = log_evidence
-    if place.bound_power == 0.0:
-        return log_evidence, 0.0
-    if math.isnan(log_mass):
-        log_mass = log_bounded_evidence(rng, state, place.marginal, place.box) - log_evidence
-        place.memory[number, 1] = log_mass
-    return log_evidence, log_mass
+    memory, with_bounds = place.memory, place.bound_power > 0.0
+    if math.isnan(memory[number, 1 if with_bounds else 0]):
+        arguments = (state, with_bounds, place.marginal, place.box)
+        log_evidence, log_mass, _, _ = call_evidence(place.box.evidence, arguments)
+        memory[number, 0] = log_evidence
+        if with_bounds:
+            memory[number, 1] = log_mass
+    return memory[number, 0], memory[number, 1] if with_bounds else 0.0
 
 
 @spread()
@@ -77,9 +74,9 @@ def offer(rng, first, second, number, state, place):
         log_reference = 0.0
         log_prior -= sign * log_odds[second]
         proposed ^= 1 << second
-    present, present_mass = look_up(rng, state, number, place)
+    present, present_mass = look_up(state, number, place)
     toggle(first, second, state)
-    found, found_mass = look_up(rng, state, proposed, place)
+    found, found_mass = look_up(state, proposed, place)
     log_ratio = power * (found - present + log_prior) + (1.0 - power) * log_reference
     log_ratio += place.bound_power * (found_mass - present_mass)
     if rng.standard_exponential() > -log_ratio:
@@ -121,10 +118,10 @@ def move_state(rng, swaps, state, place):
 
 
 @spread()
-def log_ratio_of(rng, state, place):
+def log_ratio_of(state, place):
     """Return the log of the marginal model over the reference at a set, and of its mass."""
     log_prior, log_reference = log_priors(state, place.marginal, place.reference)
-    log_evidence, log_mass = look_up(rng, state, number_of(state), place)
+    log_evidence, log_mass = look_up(state, number_of(state), place)
     return log_evidence + log_prior - log_reference, log_mass
 
 
@@ -150,8 +147,8 @@ def advance_integrated(stream, turn, replicas, marginal, reference, box):
     if turn.last == powers.size:
         for first in range(turn.round % 2, powers.size - 1, 2):
             second, place.bound_power = first + 1, bound_powers[first]
-            hot, hot_mass = log_ratio_of(rng, states[second], place)
-            cold, cold_mass = log_ratio_of(rng, states[first], place)
+            hot, hot_mass = log_ratio_of(states[second], place)
+            cold, cold_mass = log_ratio_of(states[first], place)
             log_ratio = (powers[first] - powers[second]) * (hot - cold)
             log_ratio += (bound_powers[first] - bound_powers[second]) * (hot_mass - cold_mass)
             decide(rng, first, log_ratio, replicas)

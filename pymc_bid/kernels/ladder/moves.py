@@ -125,7 +125,7 @@ def flip_column(rng, column, log_odds, hurdle, replica, rung, factor):
     if not is_in and has_group:
         below = log_own_noise(rng, False, column, replica, rung)[1]
     state[column] = 1 - state[column]
-    log_mass = mass_of(rng, replica, rung)
+    log_mass = mass_of(replica, rung)
     state[column] = 1 - state[column]
     if is_rejected(rng, sign * (below - expected), log_mass, replica, rung):
         copy_into(kept, x)
@@ -177,7 +177,7 @@ def swap_column(rng, log_odds, replica, rung, factor):
     if has_group:
         log_ratio += log_own_noise(rng, False, entering, replica, rung)[1]
     state[entering] = 1
-    log_mass = mass_of(rng, replica, rung)
+    log_mass = mass_of(replica, rung)
     state[leaving], state[entering] = 1, 0
     if is_rejected(rng, log_ratio, log_mass, replica, rung):
         copy_into(kept, x)
@@ -222,7 +222,7 @@ def move_set(rng, backwards, swaps, replica, rung):
     """
     marginal = rung.marginal
     factor = make_factor(replica.state, variances_of(replica, marginal), marginal)
-    replica.log_mass[0] = mass_of(rng, replica, rung)
+    replica.log_mass[0] = mass_of(replica, rung)
     log_odds, flips = np.empty(replica.state.size), 0
     for phase in range(2):
         if (phase == 0) == backwards:

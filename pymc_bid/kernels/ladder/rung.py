@@ -122,7 +122,7 @@ def log_noise_weights(rng, densities, x, proposed, rung):
     marginal, present, found = rung.marginal, 0.0, 0.0
     grid = np.empty(MOST_POINTS)
     for group in range(x.size):
-        density = density_of(group, densities, marginal)
+        density = density_of(group, densities, marginal.group_start)
         if density.targets.sum() > 0.0:
             density = tempered(density, rung.power, rung.reference)
             table = tabulate_noise(density, grid)
@@ -146,7 +146,7 @@ def release_own_noise(rng, column, x, rung):
 
 
 @part()
-def mass_of(rng, replica, rung):
+def mass_of(replica, rung):
     """Return the log of the mass within the bounds, 0 where nobody asks."""
     if rung.bound_power == 0.0:
         return 0.0
@@ -154,7 +154,7 @@ def mass_of(rng, replica, rung):
     if not math.isnan(rung.marginal.held[0]):
         x = np.log(rung.marginal.held)
     total = 0.0
-    for log_mass in log_box_masses(rng, replica.state, x, rung.box):
+    for log_mass in log_box_masses(replica.state, x, rung.box):
         total += log_mass
     return total
 

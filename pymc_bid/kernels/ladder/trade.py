@@ -85,7 +85,7 @@ def trade_column(rng, log_odds, replica, rung, factor):
     state[leaving], state[entering] = 0, 1
     log_ratio -= log_own_noise(rng, True, leaving, replica, rung)[0]
     log_ratio += math.log(total / likeness(entering, state, marginal, weights))
-    log_mass = mass_of(rng, replica, rung)
+    log_mass = mass_of(replica, rung)
     state[leaving], state[entering] = 1, 0
     if is_rejected(rng, log_ratio, log_mass, replica, rung):
         copy_into(kept, x)

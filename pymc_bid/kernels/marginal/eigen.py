@@ -13,7 +13,7 @@ from pymc_bid.kernels.compilation import part, spread
 MOST_ITERATIONS = 60
 
 
-@part()
+@spread()
 def symmetric_eigen(matrix):
     """Return eigenvalues, ascending, and eigenvectors, the rows of an array."""
     rows = np.zeros(matrix.shape)
@@ -22,7 +22,7 @@ def symmetric_eigen(matrix):
     return _diagonalise(matrix.copy(), rows), rows
 
 
-@part()
+@spread()
 def spectrum_of_vector(matrix, vector):
     """Return eigenvalues, ascending, and the vector's products with their eigenvectors."""
     rows = vector.copy().reshape(vector.size, 1)

@@ -179,9 +179,9 @@ def noise_densities(state, marginal):
 
 
 @spread()
-def density_of(group, densities, marginal):
-    """Return the density of the noise variance of one group."""
-    first, last = marginal.group_start[group], marginal.group_start[group + 1]
+def density_of(group, densities, group_start):
+    """Return the density of the noise variance of one group; for `group_start` see `Marginal`."""
+    first, last = group_start[group], group_start[group + 1]
     return NoiseDensity(
         densities.shape[group],
         densities.scale[group],
@@ -202,7 +202,7 @@ def log_integral_of(densities, marginal):
     """Return the log of the integral of all densities, the rest included."""
     total = densities.rest
     for group in range(marginal.shape.size):
-        density = density_of(group, densities, marginal)
+        density = density_of(group, densities, marginal.group_start)
         if not math.isnan(marginal.held[group]):
             total += log_noise_density(math.log(marginal.held[group]), density)
         elif density.targets.sum() > 0.0:

@@ -8,15 +8,14 @@ from scipy import special, stats
 import pymc_bid as bid
 from pymc_bid.graph.values import WeightPrior
 from pymc_bid.kernels.by_reference import by_reference
-from pymc_bid.kernels.exact.exchange import log_box_masses, weigh_weights
-from pymc_bid.kernels.random_numbers import generator_at, stream_of
+from pymc_bid.kernels.exact.exchange import log_box_masses, make_regressions, weigh_weights
 from pymc_bid.regression import reduce_regression
 from tests.helpers.marginals import marginal_of
 
 
 @numba.njit
-def mass_at(stream, state, log_variances, box):
-    return log_box_masses(generator_at(stream), state, log_variances, by_reference(box))
+def mass_at(state, log_variances, box):
+    return log_box_masses(state, log_variances, by_reference(box))
 
 
 def weigh(rng, pool, target, variance, bounds=(-1.0, 1.0)):
@@ -26,7 +25,7 @@ def weigh(rng, pool, target, variance, bounds=(-1.0, 1.0)):
     prior = WeightPrior.of(data.shape, 0.0, 1.0, *bounds)
     log_ratio, log_evidence, log_masses = weigh_weights(
         *(rng, True, np.ones(size, np.int64), np.zeros(data.shape), np.full(targets, variance)),
-        *(data.products, prior, np.empty((size, 0), np.int64)),
+        make_regressions(data.products, prior, np.empty((size, 0), np.int64)),
     )
     return log_ratio, log_evidence, log_masses.sum()
 
@@ -79,10 +78,10 @@ def test_replicas_and_chains_see_the_same_mass(identity, noise):
     log_variances = np.log(16.0) + 0.3 * rng.normal(size=marginal.shape.size)
     for chosen in ([], [2], [0, 3], [1, 2, 4, 5]):
         state = np.isin(np.arange(6), chosen).astype(np.int64)
-        found = mass_at(stream_of(rng), state, log_variances - marginal.log_unit, box)
+        found = mass_at(state, log_variances - marginal.log_unit, box)
         *_, expected = weigh_weights(
             *(rng, True, state, np.zeros((6, 6)), np.exp(log_variances)[box.group]),
-            *(box.products, box.prior, box.own_targets),
+            box.regressions,
         )
         assert found == pytest.approx(expected, abs=1e-8)
         assert (found.sum() < -0.1) == (len(chosen) > 0)

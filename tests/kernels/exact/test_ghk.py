@@ -5,7 +5,7 @@ import pytest
 from scipy import integrate, stats
 
 from pymc_bid.graph.values import WeightPrior
-from pymc_bid.kernels.exact.exchange import weigh_weights
+from pymc_bid.kernels.exact.exchange import make_regressions, weigh_weights
 from pymc_bid.regression import reduce_regression
 
 
@@ -21,7 +21,7 @@ def log_weights(pool, target, variance, draws=2000, seed=0):
         weights = np.zeros(data.shape)
         found[draw], *_ = weigh_weights(
             *(rng, True, np.ones(size, np.int64), weights, np.full(data.shape[1], variance)),
-            *(data.products, prior, own),
+            make_regressions(data.products, prior, own),
         )
         assert (np.abs(weights) <= 1).all()
     return found

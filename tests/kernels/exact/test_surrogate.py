@@ -1,15 +1,12 @@
 """The closed form with about what bounds leave of the weights."""
 
-import numba
 import numpy as np
 import pymc as pm
 import pytest
 
 import pymc_bid as bid
-from pymc_bid.kernels.by_reference import by_reference
-from pymc_bid.kernels.exact.surrogate import log_bounded_evidence, propose_noise
+from pymc_bid.kernels.exact.surrogate import find_evidence, propose_noise
 from pymc_bid.kernels.marginal.evidence import log_evidence
-from pymc_bid.kernels.random_numbers import generator_at, stream_of
 from tests.helpers.marginals import marginal_of
 
 RNG = np.random.default_rng(2)
@@ -19,24 +16,22 @@ A[:, 5] = 0.5 * A[:, 4]
 SETS = [[1], [5], [2, 5], [0, 1, 5], [0, 2, 3, 4]]
 
 
-@numba.njit
-def evidence_of(stream, state, marginal, box):
-    rng, marginal, box = generator_at(stream), by_reference(marginal), by_reference(box)
-    return log_bounded_evidence(rng, state, marginal, box)
-
-
 def state_of(columns):
     return np.isin(np.arange(A.shape[1]), columns).astype(np.int64)
+
+
+def bounded_evidence(state, marginal, box):
+    log_evidence, log_mass, *_ = find_evidence(state, True, marginal, box)
+    return log_evidence + log_mass
 
 
 def check_evidences(model, noise_is_free):
     """Compare evidences over that of no columns with those by weighted draws."""
     marginal, box = marginal_of(model, noise_is_free)
-    stream = stream_of(np.random.default_rng(0))
     base = bid.log_evidence(model, [], random_seed=0).value
     for columns in SETS:
-        found = evidence_of(stream, state_of(columns), marginal, box)
-        found -= evidence_of(stream, state_of([]), marginal, box)
+        found = bounded_evidence(state_of(columns), marginal, box)
+        found -= bounded_evidence(state_of([]), marginal, box)
         expected = bid.log_evidence(model, columns, draws=2000, random_seed=1)
         assert expected.standard_error < 0.1
         # It is only a proposal. Without what the bounds take it would be off by up to a hundred.
@@ -55,11 +50,10 @@ def test_far_beyond_the_bounds_it_is_less_than_without_them():
     # Other sets of three than the first explain as much, with weights that are too large.
     data = np.hstack([base, base @ RNG.uniform(-1, 1, (3, 3)) + 1e-9])
     marginal, box = marginal_of(bid.gbt(data, alpha_sigma=0.1, beta_sigma=1e-14))
-    stream = stream_of(np.random.default_rng(0))
-    empty = evidence_of(stream, np.zeros(6, np.int64), marginal, box)
+    empty = bounded_evidence(np.zeros(6, np.int64), marginal, box)
     for number in range(2**6):
         state = np.array([number >> column & 1 for column in range(6)])
-        found = evidence_of(stream, state, marginal, box)
+        found = bounded_evidence(state, marginal, box)
         assert found <= log_evidence(state, marginal) + 1e-6, state
         # Weights of about zero explain nothing, but are always there.
         assert found > empty - 50, state
@@ -78,9 +72,10 @@ def test_noise_is_drawn_from_the_density_that_is_returned(noise):
     marginal, box = marginal_of(bid.gbt(A, identity=True, noise=noise))
     rng, state = np.random.default_rng(3), state_of([2, 5])
     # The mean of 1 / q over draws within a region is the size of the region.
+    _, _, *noise = find_evidence(state, True, marginal, box)
     x, drawn = np.zeros(marginal.shape.size), []
     for _ in range(4000):
-        log_proposal, _, _ = propose_noise(rng, True, state, x, marginal, box)
+        log_proposal, _ = propose_noise(rng, True, x, *noise, marginal.group_start)
         drawn.append((x.copy(), log_proposal))
     values = np.array([x for x, _ in drawn])
     low, high = np.quantile(values, [0.02, 0.98], axis=0)
