@@ -11,6 +11,7 @@ from pymc_bid.distributions import StateVector as StateVector
 from pymc_bid.evidence import LogEvidence as LogEvidence
 from pymc_bid.evidence import log_evidence as log_evidence
 from pymc_bid.memory import trace_size as trace_size
+from pymc_bid.models import column_selection as column_selection
 from pymc_bid.models import gbt as gbt
 from pymc_bid.models import gbtn as gbtn
 from pymc_bid.plots.chains import plot_autocorrelation as plot_autocorrelation

@@ -1,27 +1,80 @@
-"""The paper's models as PyMC graphs: GBT and GBTN, with a fixed or a free number of columns."""
+"""The constructors: a table's columns selected, and the paper's models, GBT and GBTN."""
 
-import numpy as np
-import pymc as pm
-import pytensor.tensor as pt
-from pytensor.graph.basic import Variable
+from pymc_bid.building import build_model
 
-from pymc_bid.distributions import GTNSNG, CompressedNormal, Interpolation, StateVector
-from pymc_bid.graph.decomposition import remember
-from pymc_bid.inputs import (
-    OBSERVED,
-    ROWS,
-    Matrix,
-    labels_or_numbers,
-    read_bounds,
-    read_count,
-    read_matrix,
-    read_numbers,
-)
 
-NOISE = ("common", "column")
-WEIGHT_PRIOR, HYPERPRIOR = ("mu", "tau"), ("mu_mu", "tau_mu", "alpha_t", "beta_t")
-KINDS = {"mu": "finite", "mu_mu": "finite", "own_mean": "finite", "inclusion": "between 0 and 1"}
-"""What numbers have to be; all others positive and finite."""
+def column_selection(
+    A,
+    k=None,
+    *,
+    standardize=True,
+    noise="column",
+    bounds=(-1.0, 1.0),
+    missing="mask",
+    hierarchical=False,
+    **prior,
+):
+    """Few columns of a table that explain all the others: the model for a table as it comes.
+
+    Chosen columns have a density of their own, and the others are mixtures of them, each with noise
+    of its own:
+
+        a_j ~ Normal(0, ω_j²)                       for chosen columns j
+        a_l ~ Normal(Σ_{j chosen} a_j y_jl, σ_l²)   for the others
+
+    where a_1, a_2, … are the columns of A less their means, in units of their standard deviations.
+
+    Parameters
+    ----------
+    A : array_like, pandas.DataFrame, xarray.DataArray or CompressedMatrix
+        The table, in any units; labels become coords. Constant columns are left out, with a
+        warning.
+    k : int, optional
+        Number of columns to choose. None leaves it to the data.
+    standardize : bool
+        Whether columns are centred and scaled. The model holds what was subtracted as the data
+        `center`, and what each column was divided by as `scale`. False is for a table whose units
+        mean something, centred and with variances not far from 1.
+    noise : {"column", "common"}
+        One noise variance for each column, or one for all.
+    bounds : pair of float, array or None, optional
+        Bounds of the weights, see `gbt`. Of standardised columns a weight is how many of its
+        standard deviations a column changes with one of a chosen column's. Where one column
+        explains another that is their correlation, which never leaves (-1, 1). Where several do,
+        and are correlated with each other, the best weights may be larger, and (-1, 1) rules out
+        what explains by differences of columns that are nearly the same.
+    missing : {"mask", "zero", None}
+        What missing entries stand for. "mask": nothing, they have no likelihood. "zero": the mean
+        of their column if `standardize`, else 0, as observed as any other. None: an error.
+    hierarchical : bool
+        Whether each weight has a mean and a precision of its own, as in `gbtn`.
+    **prior
+        Any other number of the prior by its name in `gbt`, or in `gbtn` if `hierarchical`.
+
+    Returns
+    -------
+    pymc.Model
+        With the variables of `gbt` and `identity=True`; with the data `center` and `scale` (dims
+        `column`) if `standardize`, and with the data `constant_value` (dims `constant`) if there
+        are constant columns. Without labels, columns are called by their positions in A.
+
+    Examples
+    --------
+    >>> table = A.assign(fahrenheit=32 + 1.8 * A["c00"])
+    >>> with bid.column_selection(table, k=2) as model:
+    ...     idata = pm.sample(50, tune=50, chains=1, progressbar=False, random_seed=1)
+    >>> [name for name in ("center", "scale") if name in idata["constant_data"]]
+    ['center', 'scale']
+    """
+    known = dict((gbtn if hierarchical else gbt).__kwdefaults__)
+    numbers = set(known) - {"pool", "bounds", "identity", "missing", "noise"}
+    for name in set(prior) - numbers:
+        raise TypeError(
+            f"column_selection has no argument {name}; numbers of its prior are "
+            f"{', '.join(sorted(numbers))}."
+        )
+    known |= {"bounds": bounds, "missing": missing, "noise": noise, "identity": True}
+    return build_model(A=A, k=k, raw=True, standardize=standardize, **known | prior)
 
 
 def gbt(
@@ -42,7 +95,9 @@ def gbt(
     missing=None,
     noise="common",
 ):
-    """Bayesian interpolative decomposition with a truncated normal prior on the weights (GBT).
+    """Bayesian interpolative decomposition as in the paper: GBT.
+
+    Gaussian likelihood, Beta-Bernoulli state vector, truncated normal weights.
 
         a_l ~ Normal(Σ_k r_k b_k y_kl, σ²)        for each column l of A
         y_kl ~ TruncatedNormal(μ, 1/τ) on `bounds`
@@ -112,7 +167,7 @@ def gbt(
     ['r', 'sigma2', 'omega2', 'Y']
     """
     # All the arguments, by name: they are read where the graph is made.
-    return _build_model(**locals())
+    return build_model(**locals())
 
 
 def gbtn(
@@ -135,7 +190,9 @@ def gbtn(
     missing=None,
     noise="common",
 ):
-    """Bayesian interpolative decomposition with a hierarchical prior on the weights (GBTN).
+    """Bayesian interpolative decomposition with a hierarchical prior on the weights: GBTN.
+
+    GBT with the normal-gamma hyperprior.
 
     As `gbt`, but with a mean and a precision for each weight,
 
@@ -164,129 +221,4 @@ def gbtn(
     >>> [variable.name for variable in model.free_RVs]
     ['r', 'sigma2', 'mu_tau', 'Y']
     """
-    return _build_model(**locals())
-
-
-def _build_model(*, A, k, pool, bounds, missing, noise, identity, **numbers):
-    """Return the model of `gbt` or `gbtn`, whose arguments these are."""
-    target = read_matrix(A, "A", missing)
-    candidates = target if pool is None else read_matrix(pool, "pool", missing)
-    if pool is not None:
-        _check_pool(target, candidates, identity)
-    (rows, columns), size = target.values.shape, candidates.values.shape[1]
-    k = read_count(k, size)
-    if noise not in NOISE:
-        raise ValueError(f"noise must be one of {NOISE}, got {noise!r}.")
-
-    lower, upper = read_bounds(bounds, (size, columns))
-    shapes = dict.fromkeys(("alpha_sigma", "beta_sigma"), (columns,) if noise == "column" else ())
-    shapes |= dict.fromkeys((*WEIGHT_PRIOR, *HYPERPRIOR), (size, columns))
-    for name, value in numbers.items():
-        kind = KINDS.get(name, "positive and finite")
-        # What becomes data can't be a variable of the model.
-        if name == "own_mean" or not isinstance(value, Variable):
-            numbers[name] = read_numbers(value, name, kind, shapes.get(name, (size,)))
-    coords = {
-        "row": labels_or_numbers(target.rows, rows),
-        "column": labels_or_numbers(target.columns, columns),
-        "basis": labels_or_numbers(candidates.columns, size),
-    }
-    context = pm.Model.get_context(error_if_none=False)
-    with pm.Model() if context is None else context as model:
-
-        def dims(*names):
-            # A model with a name has it for a prefix.
-            return tuple(model.name_for(name) for name in names)
-
-        model.add_coords(dict(zip(dims(*coords), coords.values(), strict=True)))
-        data = pm.Data("target", target.values, dims=dims("row", "column"))
-        number_of_rows = pm.Data(ROWS, target.number_of_rows) if target.compressed else None
-        if target.observed is not None:
-            known = target.observed.astype(np.float64)
-            known = pm.Data(OBSERVED, known, dims=dims("row", "column"))
-            entries = pm.Data("entries", target.values[target.observed])
-        # A state vector starts from a draw, so that a sampler that is stuck shows in R-hat. No
-        # transforms: our steps do not need them, and they would store everything twice.
-        chosen = {"p": numbers["inclusion"]} if k is None else {"k": k}
-        state = StateVector("r", n=size, dims=dims("basis"), **chosen)
-        pm.Deterministic("K", state.sum())
-        sigma2 = pm.InverseGamma(
-            "sigma2",
-            numbers["alpha_sigma"],
-            numbers["beta_sigma"],
-            dims=dims("column") if noise == "column" else None,
-            default_transform=None,
-        )
-        if identity:
-            own_mean = np.broadcast_to(numbers["own_mean"], (size,))
-            own_mean = pm.Data("own_mean", own_mean, dims=dims("basis"))
-            omega2 = pm.InverseGamma(
-                "omega2",
-                numbers["alpha_omega"],
-                numbers["beta_omega"],
-                dims=dims("basis"),
-                default_transform=None,
-            )
-        if "mu" in numbers:
-            mean, precision = (numbers[name] for name in WEIGHT_PRIOR)
-        else:
-            model.add_coord(*dims("hyperparameter"), ["mu", "tau"])
-            mu_tau = GTNSNG(
-                "mu_tau",
-                **{name: numbers[name] for name in HYPERPRIOR},
-                lower=lower,
-                upper=upper,
-                dims=dims("basis", "column", "hyperparameter"),
-            )
-            mean, precision = mu_tau[..., 0], mu_tau[..., 1]
-        prior = {"mu": mean, "tau": precision, "dims": dims("basis", "column")}
-        bounds = [None if np.isinf(bound).all() else bound for bound in (lower, upper)]
-        if bounds[0] is None and bounds[1] is None:
-            weights = pm.Normal("Y", **prior)
-        else:
-            prior |= {"lower": bounds[0], "upper": bounds[1], "default_transform": None}
-            weights = pm.TruncatedNormal("Y", **prior)
-        observed = {"observed": data, "dims": dims("row", "column")}
-        sigma = pt.sqrt(sigma2)
-        if identity:
-            if target.compressed:
-                # What compression makes of a column of ones.
-                own_mean = (np.arange(rows) == 0)[:, None] * pt.sqrt(number_of_rows) * own_mean
-            precision = 1.0 if target.observed is None else known
-            options = {"precision": precision, "rows": number_of_rows, **observed}
-            Interpolation("A", state, weights, sigma, pt.sqrt(omega2), own_mean, **options)
-        else:
-            if pool is not None:
-                data = pm.Data("pool", candidates.values, dims=dims("row", "basis"))
-            fitted = (data * state) @ weights
-            if target.observed is not None:
-                places = known.nonzero()
-                sigma = sigma if noise == "common" else sigma[places[1]]
-                pm.Normal("A", mu=fitted[places], sigma=sigma, observed=entries)
-            elif target.compressed:
-                CompressedNormal("A", fitted, sigma, number_of_rows, **observed)
-            else:
-                pm.Normal("A", mu=fitted, sigma=sigma, **observed)
-    remember(model.root)
-    return model
-
-
-def _check_pool(target: Matrix, candidates: Matrix, identity: bool) -> None:
-    if identity:
-        raise ValueError(
-            "identity=True is for a matrix decomposed by its own columns; leave out pool, or "
-            "identity."
-        )
-    if target.compressed or candidates.compressed:
-        raise TypeError(
-            "A or pool is compressed; they can't be compressed apart, for both have to be "
-            "transformed alike. Pass both as they are."
-        )
-    if len(candidates.values) != len(target.values):
-        raise ValueError(
-            f"pool has {len(candidates.values)} rows, A has {len(target.values)}; they must be the "
-            "same."
-        )
-    if target.rows is not None and candidates.rows is not None:
-        if not np.array_equal(target.rows, candidates.rows):
-            raise ValueError("The row labels of pool and A differ; align them first.")
+    return build_model(**locals())
