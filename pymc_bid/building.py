@@ -5,6 +5,7 @@ import pymc as pm
 import pytensor.tensor as pt
 from pytensor.graph.basic import Variable
 
+from pymc_bid.choosing import read_choice
 from pymc_bid.distributions import GTNSNG, CompressedNormal, Interpolation, StateVector
 from pymc_bid.graph.decomposition import remember
 from pymc_bid.inputs import (
@@ -13,7 +14,6 @@ from pymc_bid.inputs import (
     Matrix,
     labels_or_numbers,
     read_bounds,
-    read_count,
     read_matrix,
     read_numbers,
 )
@@ -23,12 +23,26 @@ NOISE = ("common", "column")
 WEIGHT_PRIOR, HYPERPRIOR = ("mu", "tau"), ("mu_mu", "tau_mu", "alpha_t", "beta_t")
 MOMENTS = ("center", "scale")
 """Names of the data that say what was subtracted from columns, and what they were divided by."""
-KINDS = {"mu": "finite", "mu_mu": "finite", "own_mean": "finite", "inclusion": "between 0 and 1"}
+KINDS = {"mu": "finite", "mu_mu": "finite", "own_mean": "finite"}
 """What numbers have to be; all others positive and finite."""
 
 
 def build_model(
-    *, A, k, pool, bounds, missing, noise, identity, raw=False, standardize=False, **numbers
+    *,
+    A,
+    pool,
+    bounds,
+    missing,
+    noise,
+    identity,
+    k,
+    inclusion,
+    include,
+    exclude,
+    expected=None,
+    raw=False,
+    standardize=False,
+    **numbers,
 ):
     """Return the model of a constructor, whose arguments these are.
 
@@ -51,7 +65,6 @@ def build_model(
     if pool is not None:
         _check_pool(target, candidates, identity)
     (rows, columns), size = target.values.shape, candidates.values.shape[1]
-    k = read_count(k, size)
     if noise not in NOISE:
         raise ValueError(f"noise must be one of {NOISE}, got {noise!r}.")
 
@@ -70,6 +83,15 @@ def build_model(
     }
     if "constant_value" in known_data:
         coords["constant"] = constants.labels
+    choice = read_choice(
+        coords["basis"],
+        k=k,
+        inclusion=inclusion,
+        expected=expected,
+        include=include,
+        exclude=exclude,
+        uniform=raw,
+    )
     context = pm.Model.get_context(error_if_none=False)
     with pm.Model() if context is None else context as model:
 
@@ -88,8 +110,7 @@ def build_model(
             entries = pm.Data("entries", target.values[target.observed])
         # A state vector starts from a draw, so that a sampler that is stuck shows in R-hat. No
         # transforms: our steps do not need them, and they would store everything twice.
-        chosen = {"p": numbers["inclusion"]} if k is None else {"k": k}
-        state = StateVector("r", n=size, dims=dims("basis"), **chosen)
+        state = StateVector("r", n=size, dims=dims("basis"), **choice)
         pm.Deterministic("K", state.sum())
         sigma2 = pm.InverseGamma(
             "sigma2",

@@ -8,6 +8,10 @@ def column_selection(
     k=None,
     *,
     standardize=True,
+    include=(),
+    exclude=(),
+    expected=None,
+    inclusion=None,
     noise="column",
     bounds=(-1.0, 1.0),
     missing="mask",
@@ -30,11 +34,21 @@ def column_selection(
         The table, in any units; labels become coords. Constant columns are left out, with a
         warning.
     k : int, optional
-        Number of columns to choose. None leaves it to the data.
+        Number of columns to choose, those of `include` among them. None leaves it to the data, any
+        number being as probable as any other before.
     standardize : bool
         Whether columns are centred and scaled. The model holds what was subtracted as the data
         `center`, and what each column was divided by as `scale`. False is for a table whose units
         mean something, centred and with variances not far from 1.
+    include, exclude : sequence
+        Columns that are always chosen, such as those that one has already, and columns that never
+        are, by their labels, or by their positions where there are none. What is excluded is still
+        to be explained.
+    expected : float, optional
+        How many columns there are on average before the data, those of `include` among them. The
+        prior is beta-binomial with the smaller parameter 1, as wide as that allows.
+    inclusion : float, array or PyMC variable, optional
+        Prior probability of each column being chosen, in place of a prior of how many there are.
     noise : {"column", "common"}
         One noise variance for each column, or one for all.
     bounds : pair of float, array or None, optional
@@ -67,14 +81,16 @@ def column_selection(
     ['center', 'scale']
     """
     known = dict((gbtn if hierarchical else gbt).__kwdefaults__)
-    numbers = set(known) - {"pool", "bounds", "identity", "missing", "noise"}
+    chosen = {"inclusion": inclusion, "include": include, "exclude": exclude}
+    numbers = set(known) - {"pool", "bounds", "identity", "missing", "noise", *chosen}
     for name in set(prior) - numbers:
         raise TypeError(
             f"column_selection has no argument {name}; numbers of its prior are "
             f"{', '.join(sorted(numbers))}."
         )
     known |= {"bounds": bounds, "missing": missing, "noise": noise, "identity": True}
-    return build_model(A=A, k=k, raw=True, standardize=standardize, **known | prior)
+    own = {"k": k, "expected": expected, "standardize": standardize, "raw": True}
+    return build_model(A=A, **known | chosen | own | prior)
 
 
 def gbt(
@@ -87,7 +103,9 @@ def gbt(
     tau=1.0,
     alpha_sigma=0.1,
     beta_sigma=1.0,
-    inclusion=0.5,
+    inclusion=None,
+    include=(),
+    exclude=(),
     identity=False,
     own_mean=0.0,
     alpha_omega=1.0,
@@ -133,9 +151,11 @@ def gbt(
         Mean and precision of the weights before truncation; arrays broadcast to pool × columns.
     alpha_sigma, beta_sigma : float or PyMC variable
         Shape and scale of the noise variance's prior.
-    inclusion : float, array or PyMC variable
-        Prior probability of each column being chosen, used if k is None. 0 and 1 force a column
-        out or in.
+    inclusion : float, array or PyMC variable, optional
+        Prior probability of each column being chosen, 1/2 if not given; only if k is None.
+    include, exclude : sequence
+        Columns that are always chosen, and that never are, by their labels in the pool, or by their
+        positions where there are none. What is excluded is still to be explained.
     identity : bool
         Whether chosen columns have a density of their own; not with a pool.
     own_mean : float or array
@@ -182,7 +202,9 @@ def gbtn(
     beta_t=1.0,
     alpha_sigma=0.1,
     beta_sigma=1.0,
-    inclusion=0.5,
+    inclusion=None,
+    include=(),
+    exclude=(),
     identity=False,
     own_mean=0.0,
     alpha_omega=1.0,
@@ -202,8 +224,8 @@ def gbtn(
 
     Parameters
     ----------
-    A, k, pool, bounds, alpha_sigma, beta_sigma, inclusion, identity, own_mean, alpha_omega, \
-    beta_omega, missing, noise
+    A, k, pool, bounds, alpha_sigma, beta_sigma, inclusion, include, exclude, identity, own_mean, \
+    alpha_omega, beta_omega, missing, noise
         As for `gbt`.
     mu_mu, tau_mu : float
         Mean and precision of the normal factor of the hyperprior.

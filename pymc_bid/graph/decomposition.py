@@ -9,11 +9,12 @@ from pymc.model import Model
 from pytensor.graph.basic import Variable
 from pytensor.graph.traversal import ancestors
 
-from pymc_bid.graph.joint import InclusionValues, Joint
+from pymc_bid.graph.joint import Joint
 from pymc_bid.graph.noise import NoiseValues
 from pymc_bid.graph.own_columns import OwnColumns, OwnDensityValues
 from pymc_bid.graph.pool import PoolReader
 from pymc_bid.graph.roles import distribution_name, read_roles
+from pymc_bid.graph.state_prior import InclusionValues
 from pymc_bid.graph.structure import data_containers, parameters_of
 from pymc_bid.graph.values import (
     CheckedState,

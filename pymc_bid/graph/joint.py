@@ -1,140 +1,20 @@
-"""The state vector: its prior, and the decompositions that share it, side by side as one."""
+"""The decompositions that share a state vector, side by side as one."""
 
-from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 from pymc.model import Model
-from pytensor.graph.basic import Variable
-from pytensor.tensor.random.basic import BernoulliRV, BetaRV
 
 from pymc_bid.graph.own_columns import OwnColumns
-from pymc_bid.graph.structure import (
-    as_function,
-    children,
-    is_polynomial,
-    is_rearrangement,
-    only_parent,
-    parameters_of,
-)
-from pymc_bid.graph.values import Entry, Point, Quantities, WeightPrior
+from pymc_bid.graph.state_prior import StatePrior
+from pymc_bid.graph.structure import parameters_of
+from pymc_bid.graph.values import Point, Quantities, WeightPrior
 from pymc_bid.regression import Products, Regression
 
 if TYPE_CHECKING:
     from pymc_bid.graph.decomposition import Decomposition
-
-
-class StatePrior:
-    """What speaks for and against a column before the data.
-
-    Beside the Bernoulli or subset distribution of r these are *further terms*: potentials, and the
-    densities of other variables whose parameters depend on r.
-
-    Attributes
-    ----------
-    further : list of variables
-        Further terms.
-    linear : bool
-        Whether they all are potentials and linear in r, so that the odds of a column do not depend
-        on the other ones.
-    """
-
-    def __init__(self, state: Variable, likelihoods: list[Variable], model: Model):
-        self.further = [v for v in children(state, model) if v not in likelihoods]
-        self.linear = all(
-            v in model.potentials and is_polynomial(v, [state], affine=True) for v in self.further
-        )
-        self._model = model
-        self._entry = Entry(state, model)
-        # A subset distribution has even odds.
-        is_bernoulli = isinstance(state.owner.op, BernoulliRV)
-        self._probability = Quantities(parameters_of(state) if is_bernoulli else [], model)
-        self._fixed_slopes = np.empty(0)
-
-    @property
-    def odds_are_fixed(self) -> bool:
-        """Whether the log odds of the columns depend on no other variable."""
-        return self._probability.fixed and (
-            not self.further or not self.linear or self._further_is_fixed
-        )
-
-    @property
-    def _further_is_fixed(self) -> bool:
-        return self._further.names <= {self._entry.name} and not self._further.reads_data
-
-    @cached_property
-    def _further(self) -> Quantities:
-        # Not before it is asked for: a term may be one that the state vector can't be moved with.
-        return Quantities([self._model.logp(vars=self.further)], self._model)
-
-    def log_odds(self, size: int, point: Point) -> NDArray[np.float64]:
-        """Return the log odds of each of `size` columns, less further terms that are not linear."""
-        odds = np.zeros(size)
-        for probability in self._probability.as_floats(point):
-            with np.errstate(divide="ignore"):
-                odds += np.log(probability) - np.log1p(-probability)
-        return odds + self._slopes(size, point) if self.further and self.linear else odds
-
-    def _slopes(self, size: int, point: Point) -> NDArray[np.float64]:
-        if self._fixed_slopes.size == size:
-            return self._fixed_slopes
-        nothing = self.log_further(np.zeros(size), point)
-        slopes = np.array([self.log_further(one, point) - nothing for one in np.eye(size)])
-        if self._further_is_fixed:
-            self._fixed_slopes = slopes
-        return slopes
-
-    def log_further(self, state: NDArray, point: Point) -> float:
-        """Return the sum of the further terms at another state."""
-        return float(self._further(self._entry.write(state, point))[0])
-
-
-def read_inclusion(state: Variable, model: Model) -> Variable | None:
-    """Return the beta variable whose entries are the inclusion probabilities, None if none is.
-
-    One for all columns, one for each, or one for each group of columns (`p=beta[group]`).
-    """
-    if state.owner is None or not isinstance(state.owner.op, BernoulliRV):
-        return None
-    (probability,) = parameters_of(state)
-    beta = only_parent([probability], BetaRV, model)
-    return beta if beta is not None and is_rearrangement(probability, [beta]) else None
-
-
-class InclusionValues:
-    """Values of the inclusion probabilities' beta prior at a sampler's point.
-
-    Attributes
-    ----------
-    probability : Entry
-        Entry of the beta variable in a sampler's point.
-    """
-
-    def __init__(self, variable: Variable, state: Variable, model: Model):
-        self.probability = Entry(variable, model)
-        self._dtype = variable.dtype
-        self._prior = Quantities(parameters_of(variable), model)
-        self._place = as_function([variable], parameters_of(state))
-
-    def draw(
-        self, rng: np.random.Generator, state: NDArray[np.int64], point: Point
-    ) -> NDArray[np.float64]:
-        """Draw the probabilities given the state.
-
-        π_g | r ~ Beta(α + number of ones, β + number of zeros) among the columns of group g.
-        """
-        shape = self.probability.read(point).shape
-        # Labels in place of probabilities tell which columns each one is for.
-        labels = np.arange(np.prod(shape, dtype=int)).astype(self._dtype).reshape(shape)
-        group = np.broadcast_to(self._place(labels)[0], state.shape).astype(np.int64)
-        ones = np.bincount(group, weights=state, minlength=labels.size).reshape(shape)
-        number = np.bincount(group, minlength=labels.size).reshape(shape)
-        alpha, beta = self._prior.as_floats(point)
-        drawn = rng.beta(alpha + ones, beta + number - ones, size=shape)
-        # Strictly between 0 and 1, where a transform has finite values.
-        return np.clip(drawn, np.finfo(np.float64).tiny, 1 - np.finfo(np.float64).epsneg)
 
 
 class Joint:
@@ -186,6 +66,10 @@ class Joint:
     def log_prior_odds(self, point: Point) -> NDArray[np.float64]:
         """Return the log odds of each column being chosen, before the data, see `StatePrior`."""
         return self.state_prior.log_odds(self._products.cross.shape[0], point)
+
+    def log_prior_sizes(self, point: Point) -> NDArray[np.float64]:
+        """Return what the prior adds for each number of chosen columns, see `StatePrior`."""
+        return self.state_prior.log_sizes(self._products.cross.shape[0], point)
 
     def weights(self, point: Point) -> NDArray[np.float64]:
         """Return a copy of the weights, (N, L)."""

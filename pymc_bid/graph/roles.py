@@ -11,11 +11,11 @@ from pytensor.tensor.random.basic import BernoulliRV, NormalRV
 
 from pymc_bid.distributions.gtnsng import GTNSNGRV
 from pymc_bid.distributions.interpolation import CompressedNormalRV, InterpolationRV
-from pymc_bid.distributions.state_vector import SubsetRV
-from pymc_bid.graph.joint import read_inclusion
+from pymc_bid.distributions.subset import ChoiceRV, SubsetRV
 from pymc_bid.graph.noise import check_scale, read_noise
 from pymc_bid.graph.own_columns import Branches, OwnDensity, split_likelihood
 from pymc_bid.graph.pool import EXPECTED, ObservedEntries, indexed_matrix
+from pymc_bid.graph.state_prior import read_inclusion
 from pymc_bid.graph.structure import (
     as_function,
     children,
@@ -67,7 +67,7 @@ class Roles:
     @property
     def binary(self) -> bool:
         """Whether a state vector that is sampled is known to have no values but 0 and 1."""
-        return self.state.owner is None or isinstance(self.state.owner.op, BernoulliRV | SubsetRV)
+        return self.state.owner is None or isinstance(self.state.owner.op, BernoulliRV | ChoiceRV)
 
     @property
     def fixed_size(self) -> bool:

@@ -57,6 +57,8 @@ class Marginal(NamedTuple):
     """Log density of these targets when the column is chosen, but for -½ log 2π an entry, (N,)."""
     log_odds: NDArray[np.float64]
     """Of each column before the data, infinite for one that is forced in or out, (N,)."""
+    log_sizes: NDArray[np.float64]
+    """What the prior adds for the number of chosen columns, from none to all, (N + 1,)."""
     shape: NDArray[np.float64]
     """Of the inverse gamma prior of the noise variance of each group, (S,)."""
     scale: NDArray[np.float64]

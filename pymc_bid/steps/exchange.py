@@ -74,6 +74,8 @@ class Given(NamedTuple):
     own: OwnColumns
     log_odds: NDArray[np.float64]
     """Of each column before the data, (N,)."""
+    log_sizes: NDArray[np.float64]
+    """What the prior adds for the number of chosen columns, (N + 1,)."""
     group: NDArray[np.int64]
     """Which noise variance each target has, (L,)."""
     first: NDArray[np.int64]
@@ -92,6 +94,7 @@ class Given(NamedTuple):
             hyperpriors=joint.hyperpriors(point),
             own=own,
             log_odds=joint.log_prior_odds(point),
+            log_sizes=joint.log_prior_sizes(point),
             group=group,
             first=np.unique(group, return_index=True)[1],
             noise_prior=builder.noise_prior(point) if builder.noise_is_free else None,
@@ -183,6 +186,7 @@ class Conditional:
         if np.any((state == 1)[forced] != (self._given.log_odds > 0)[forced]):
             return -np.inf
         total = self._given.log_odds[(state == 1) & ~forced].sum()
+        total += self._given.log_sizes[state.sum()]
         if not self._joint.state_prior.linear:
             total += self._joint.state_prior.log_further(state, self._point)
         return float(total)
@@ -199,7 +203,7 @@ class Conditional:
         state, _, log_variances = chain
         marginal = frozen.marginal
         finite = np.isfinite(marginal.log_odds)
-        total = marginal.log_odds[(state == 1) & finite].sum()
+        total = marginal.log_odds[(state == 1) & finite].sum() + marginal.log_sizes[state.sum()]
         if self._noise_is_free and not self._builder.given_noise:
             found, noise = frozen.bounded_evidence(state, ladder)
             log_proposal, _ = self.noise_proposal(rng, drawing, chain, noise, marginal)

@@ -78,8 +78,10 @@ class Ladder:
         entries = marginal.rows.sum()
         finite = np.isfinite(marginal.log_odds)
         usual = 1 / (1 + np.exp(-marginal.log_odds[finite]))
-        size = float(state.sum()) if self.fixed_size else min(usual.sum(), FIRST_SIZE)
-        self._set_reference(marginal, size, finite.sum())
+        size = float(state.sum())
+        if not self.fixed_size:
+            size = min(usual.sum(), FIRST_SIZE) + (marginal.log_odds == np.inf).sum()
+        self._set_reference(marginal, size)
         self._set_pace(marginal, box, size)
         places = np.ones(1)
         if self.tempered:
@@ -89,7 +91,7 @@ class Ladder:
         square = max(marginal.squares.sum() / max(entries, 1.0), 1e-300)
         states = np.tile(state, (places.size, 1))
         if self.fixed_size:
-            states = rng.permuted(states, axis=1)
+            states[:, finite] = rng.permuted(states[:, finite], axis=1)
         else:
             share = 1 / (1 + np.exp(-self._reference.log_odds))
             drawn = rng.random(states.shape) < share
@@ -100,7 +102,9 @@ class Ladder:
         )
         self._place(places, states, log_variances, np.full(places.size, MOST_SWAPS, np.int64))
 
-    def _set_reference(self, marginal: Marginal, size: float, candidates: int) -> None:
+    def _set_reference(self, marginal: Marginal, size: float) -> None:
+        candidates = np.isfinite(marginal.log_odds).sum()
+        size = max(size - (marginal.log_odds == np.inf).sum(), 0.0)
         # Never more than half of the columns: that would favour what the ladder is to get out of.
         share = min((size + 0.5) / (candidates + 1.0), 0.5)
         # All but flat in log σ² from the least that the data could leave upwards: a reference that
@@ -243,7 +247,7 @@ class Ladder:
         rates = replicas.rejections[:-1] / np.maximum(replicas.visits[:-1], 1)
         size = self._sizes[0] / self._sizes[1]
         self._sizes[:] = 0.0
-        self._set_reference(marginal, size, np.isfinite(marginal.log_odds).sum())
+        self._set_reference(marginal, size)
         self._set_pace(marginal, box, size)
         if not self.knows_bounds and len(self._slopes) >= FEWEST_SLOPES:
             self.bias = float(np.median(self._slopes))

@@ -136,6 +136,7 @@ class MarginalBuilder:
             own_groups=np.ascontiguousarray(own_groups[:, alone]),
             own_log_densities=own_log_densities,
             log_odds=np.array(log_odds),
+            log_sizes=self._joint.log_prior_sizes(point),
             shape=np.array(shape, dtype=np.float64),
             scale=np.array(scale, dtype=np.float64) / unit / unit,
             held=np.array(held, dtype=np.float64) / unit / unit,

@@ -11,7 +11,7 @@ from pytensor.graph.basic import Variable
 from pytensor.tensor.random.basic import BernoulliRV
 from scipy.special import expit
 
-from pymc_bid.distributions.state_vector import SubsetRV
+from pymc_bid.distributions.subset import ChoiceRV
 from pymc_bid.graph.roles import distribution_name, require_only_child
 from pymc_bid.graph.values import Point, active_columns
 from pymc_bid.kernels.exact.exchange import visit_targets
@@ -72,13 +72,13 @@ class StateStep(DecompositionStep):
         super().__init__(vars, model=model, **arguments)
         joint = self.decomposition.joint
         state, prior = self.decomposition.roles.state, joint.state_prior
-        linear, further = prior.linear, prior.further
-        if scheme == "paper" and (not linear or (self.fixed_size and further)):
+        linear, independent = prior.linear, prior.linear and not prior.knows_size
+        if scheme == "paper" and (not independent or (self.fixed_size and prior.names)):
             raise ValueError(
-                f"scheme must be 'collapsed' where {state.name} enters "
-                f"{', '.join(v.name for v in further)}, got 'paper'."
+                f"scheme must be 'collapsed' where the prior of {state.name} has {prior.names}; "
+                "got 'paper'."
             )
-        if moves and not linear:
+        if moves and not independent:
             raise ValueError(
                 f"moves can't be given where the odds of a column of {state.name} depend on the "
                 "others even before the data."
@@ -100,7 +100,7 @@ class StateStep(DecompositionStep):
         roles, prior = decomposition.roles, joint.state_prior
         if prior is None:
             raise TypeError(f"{roles.state.name} is observed or data; there is nothing to move.")
-        if not isinstance(roles.state.owner.op, BernoulliRV | SubsetRV):
+        if not isinstance(roles.state.owner.op, BernoulliRV | ChoiceRV):
             raise TypeError(
                 f"{roles.state.name} is {distribution_name(roles.state)}; {cls.__name__} moves "
                 "pm.Bernoulli and bid.StateVector. Another prior of 0/1 vectors can be written as "

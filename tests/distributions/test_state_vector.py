@@ -16,7 +16,7 @@ from pytensor.tensor.random.basic import BernoulliRV
 from scipy import stats
 
 from pymc_bid.distributions import StateVector
-from pymc_bid.distributions.state_vector import SubsetRV
+from pymc_bid.distributions.subset import SubsetRV
 
 PYTHON = Mode(linker="py", optimizer=None)
 BACKENDS = {"default": None, "numba": "NUMBA", "python": PYTHON}
@@ -40,6 +40,34 @@ def test_subsets_are_equally_frequent(k, n):
     counts = np.unique(draws @ 2 ** np.arange(n), return_counts=True)[1]
     assert counts.size == math.comb(n, k)
     assert stats.chisquare(counts).pvalue > 1e-4
+
+
+@pytest.mark.parametrize(
+    "arguments", [{"alpha": 1.0, "beta": 1.0}, {"alpha": 0.7, "beta": 3.0}, {"k": 3}], ids=str
+)
+def test_draws_have_the_probabilities_of_the_density_with_entries_forced(arguments):
+    arguments |= {"n": 6, "include": [4], "exclude": [0, 5]}
+    draws = draw(StateVector.dist(**arguments, size=20_000))
+    assert np.all(draws[:, [4, 0, 5]] == [1, 0, 0])
+    value = pt.lvector("value")
+    log_density = pytensor.function(
+        [value], pm.logp(StateVector.dist(**arguments), value), mode=PYTHON
+    )
+    states = np.array(list(itertools.product([0, 1], repeat=6)))
+    probability = np.exp([log_density(state) for state in states])
+    assert probability.sum() == pytest.approx(1.0, rel=1e-12)
+    number = states @ 2 ** np.arange(6)
+    counts = np.bincount(draws @ 2 ** np.arange(6), minlength=64)[number]
+    assert not counts[probability == 0].any()
+    found, expected = counts[probability > 0], 20_000 * probability[probability > 0]
+    assert stats.chisquare(found, expected).pvalue > 1e-4
+
+
+def test_every_number_of_ones_is_as_probable_with_a_uniform_size():
+    variable = StateVector.dist(alpha=1, beta=1, n=5)
+    for ones in range(6):
+        found = float(pm.logp(variable, np.arange(5) < ones).eval(mode=PYTHON))
+        assert np.exp(found) * math.comb(5, ones) == pytest.approx(1 / 6, rel=1e-12)
 
 
 @pytest.mark.parametrize("n", [1, 4])
@@ -71,8 +99,15 @@ def test_constants_give_double_precision():
     assert found == pytest.approx(-math.log(10), rel=1e-14)
 
 
-def test_backends_draw_the_same_numbers():
-    variable = StateVector.dist(k=np.array([[0], [2]]), n=6, size=(2, 3))
+@pytest.mark.parametrize(
+    "variable",
+    [
+        StateVector.dist(k=np.array([[0], [2]]), n=6, size=(2, 3)),
+        StateVector.dist(alpha=np.array([[0.5], [2]]), beta=2, n=6, size=(2, 3), include=[1]),
+    ],
+    ids=["fixed", "random"],
+)
+def test_backends_draw_the_same_numbers(variable):
     found = {}
     with warnings.catch_warnings():
         warnings.filterwarnings("error", message=".*object mode.*")
@@ -126,9 +161,18 @@ def test_shapes(arguments, shape):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"n": 3}, "neither"),
-        ({"k": 1, "p": 0.5, "n": 3}, "both"),
+        ({"n": 3}, "none of them"),
+        ({"k": 1, "p": 0.5, "n": 3}, "k as well as p"),
         ({"k": 1}, "n is missing"),
+        ({"alpha": 1, "beta": 1}, "n is missing"),
+        ({"alpha": 1, "n": 3}, "alpha and beta must both be given"),
+        ({"k": 1, "alpha": 1, "beta": 1, "n": 3}, "k as well as alpha and beta"),
+        ({"k": 1, "n": 3, "include": [0, 1]}, "k must be at least 2"),
+        ({"k": 3, "n": 3, "exclude": [0]}, "k must be at most 2"),
+        ({"k": 1, "n": 3, "exclude": [3]}, "exclude must be different positions"),
+        ({"k": 1, "n": 3, "include": [1, 1]}, "include must be different positions"),
+        ({"k": 1, "n": 3, "include": [1], "exclude": [1]}, "positions in common"),
+        ({"p": 0.5, "n": 3, "include": [1]}, "let p be a vector"),
         ({"p": 0.5}, "n is missing"),
         ({"k": -1, "n": 3}, "k must not be negative"),
         ({"k": 4, "n": 3}, "k must be at most n = 3, got 4"),

@@ -34,6 +34,7 @@ def make_marginal(A, identity, noise, tau=1.0, mu=0.0, held=np.nan):
         own_groups=own if groups > 1 and np.isnan(held) else own[:, :0],
         own_log_densities=densities,
         log_odds=np.zeros(columns),
+        log_sizes=np.zeros(columns + 1),
         # Noise that is held has no prior.
         shape=np.full(groups, 0.1 if np.isnan(held) else 0.0),
         scale=np.full(groups, 1.0 if np.isnan(held) else 0.0),

@@ -74,6 +74,9 @@ def offer(rng, first, second, number, state, place):
         log_reference = 0.0
         log_prior -= sign * log_odds[second]
         proposed ^= 1 << second
+    else:
+        others, log_sizes = state.sum() - state[first], place.marginal.log_sizes
+        log_prior += sign * (log_sizes[others + 1] - log_sizes[others])
     present, present_mass = look_up(state, number, place)
     toggle(first, second, state)
     found, found_mass = look_up(state, proposed, place)

@@ -52,11 +52,12 @@ def write_log_odds(dropping, x, rung, factor, log_odds):
     factor, but for its own groups.
     """
     power, marginal = rung.power, rung.marginal
+    others = factor.size - 1 if dropping else factor.size
     score_columns(dropping, marginal, factor, log_odds)
     dropped = factor.members[factor.size - 1] if dropping else -1
     for column in range(log_odds.size):
         log_odds[column] *= power
-        log_odds[column] += tempered_odds(column, power, marginal, rung.reference)
+        log_odds[column] += tempered_odds(column, others, power, marginal, rung.reference)
         for group in marginal.own_groups[column]:
             target = marginal.block_start[marginal.group_start[group]]
             if column == dropped:
@@ -72,7 +73,7 @@ def write_log_odds(dropping, x, rung, factor, log_odds):
 def log_odds_of_member(column, rung, factor):
     """Return the log odds of a chosen column, but for its own groups."""
     marginal = rung.marginal
-    log_odds = tempered_odds(column, rung.power, marginal, rung.reference)
+    log_odds = tempered_odds(column, factor.size - 1, rung.power, marginal, rung.reference)
     log_odds += rung.power * score_member(column, marginal, factor)
     if marginal.own_groups.shape[1] > 0 or rung.bound_power > 0.0:
         make_last(column, marginal, factor)

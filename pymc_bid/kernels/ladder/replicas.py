@@ -88,20 +88,26 @@ def is_forced(column, marginal):
 
 
 @spread()
-def tempered_odds(column, power, marginal, reference):
-    """Return the log odds of a column, the data left out, at a power."""
-    return (1.0 - power) * reference.log_odds + power * marginal.log_odds[column]
+def tempered_odds(column, others, power, marginal, reference):
+    """Return the log odds of a column beside others, the data left out, at a power.
+
+    `others` is how many columns are chosen without it.
+    """
+    log_odds = marginal.log_odds[column]
+    log_odds += marginal.log_sizes[others + 1] - marginal.log_sizes[others]
+    return (1.0 - power) * reference.log_odds + power * log_odds
 
 
 @spread()
 def log_priors(state, marginal, reference):
     """Return log p(r) and log p0(r) of a state, each up to a constant."""
-    log_prior, log_reference = 0.0, 0.0
+    log_prior, log_reference, size = 0.0, 0.0, 0
     for column in range(state.size):
+        size += state[column]
         if state[column] == 1 and not is_forced(column, marginal):
             log_prior += marginal.log_odds[column]
             log_reference += reference.log_odds
-    return log_prior, log_reference
+    return log_prior + marginal.log_sizes[size], log_reference
 
 
 @spread()
@@ -116,12 +122,16 @@ def draw_reference_state(rng, state, marginal, reference):
             else:
                 state[column] = 1 if rng.random() < probability else 0
         return
-    missing = 0
+    missing, left = 0, 0
     for column in range(size):
-        missing += state[column]
+        if not is_forced(column, marginal):
+            missing += state[column]
+            left += 1
     for column in range(size):
-        state[column] = 1 if (size - column) * rng.random() < missing else 0
-        missing -= state[column]
+        if not is_forced(column, marginal):
+            state[column] = 1 if left * rng.random() < missing else 0
+            missing -= state[column]
+            left -= 1
 
 
 @spread()

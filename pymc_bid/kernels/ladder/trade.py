@@ -78,8 +78,9 @@ def trade_column(rng, log_odds, replica, rung, factor):
         target = marginal.block_start[marginal.group_start[group]]
         log_ratio += factor.log_evidence[target]
     log_ratio *= rung.power
-    log_ratio += tempered_odds(entering, rung.power, marginal, rung.reference)
-    log_ratio -= tempered_odds(leaving, rung.power, marginal, rung.reference)
+    others = factor.size - 1
+    log_ratio += tempered_odds(entering, others, rung.power, marginal, rung.reference)
+    log_ratio -= tempered_odds(leaving, others, rung.power, marginal, rung.reference)
     kept = x.copy()
     log_ratio += log_own_noise(rng, False, entering, replica, rung)[0]
     state[leaving], state[entering] = 0, 1
