@@ -15,8 +15,14 @@ from pymc_bid.results.decomposition import (
     InterpolativeDecomposition,
 )
 from pymc_bid.results.draws import Draws
+from pymc_bid.results.explained import explained_shares
 from pymc_bid.results.posterior import read_error
-from pymc_bid.results.selection import choose_columns, count_sets, find_groups
+from pymc_bid.results.selection import (
+    choose_columns,
+    count_sets,
+    find_groups,
+    least_correlation,
+)
 from pymc_bid.results.weights import interpolation_noise, summarise_weights
 
 
@@ -46,8 +52,10 @@ def decompose(
     idata : arviz.InferenceData or xarray.DataTree
         What `pm.sample` returned.
     A : array_like, pandas.DataFrame, xarray.DataArray or CompressedMatrix
-        The matrix that was modelled; either form will do if it was compressed. C is made of the
-        columns of what is given here.
+        What the model was made of; either form will do if it was compressed. To a model that
+        standardises columns, or leaves some out, the table is given as it is: its columns are found
+        by their labels, or by position if there are none. C is made of the columns of what is given
+        here, in their units.
     pool : array_like, pandas.DataFrame or xarray.DataArray, optional
         The candidate columns, if the model was given any.
     choose : {"most visited", "median probability", "lowest error"} or list
@@ -68,7 +76,7 @@ def decompose(
     keep_draws : int
         Draws of W kept for intervals and predictions; mean and sd are those of all draws.
     number_of_sets : int
-        How many of the sets visited to report.
+        How many of the sets visited `sets` shows.
     state, weights, noise : str
         Names of the variables r, Y and σ².
     random_seed : int, optional
@@ -103,6 +111,7 @@ def decompose(
     summary = summarise_weights(
         draws, active, model, ci_prob, minimum_draws, keep_draws, random_seed
     )
+    shares = explained_shares(draws, active, summary.kept)
     noise_draws = (
         summary.noise
         if draws.identity or draws.pool is not None
@@ -112,35 +121,40 @@ def decompose(
         warnings.warn(str(verdict), UserWarning, stacklevel=2)
 
     entries = draws.data.products.rows.sum()
-    number_of_sets = min(number_of_sets, sets.visits.size)
     # At least one group, if an empty one: a file format may not know dimensions without entries.
     members = np.zeros((max(len(groups.members), 1), draws.basis.size), dtype=np.int8)
-    chances = np.full((2, len(members)), np.nan)
+    chances = np.full((3, len(members)), np.nan)
     for row, group in enumerate(groups.members):
         members[row, group] = 1
-        chances[:, row] = groups.probability[row], groups.expected[row]
+        correlation = least_correlation(draws.centred_candidates[:, group])
+        chances[:, row] = groups.probability[row], groups.expected[row], correlation
     of_chosen = {
-        "C": draws.candidates[:, active],
+        "C": draws.chosen_columns(active),
         "W": summary.mean,
         "W_sd": summary.sd,
         "W_interval": summary.interval,
         "W_draws": summary.kept,
         "position": active.astype(np.int32),
+        "place": draws.places[active].astype(np.int32),
     }
     basis = _plain(draws.basis)
     dataset = xr.Dataset(
         {
             **{name: (OF_CHOSEN_COLUMNS[name], values) for name, values in of_chosen.items()},
+            "center": ("column", draws.units.center),
+            "scale": ("column", draws.units.scale),
             "noise_draws": (("sample", "noise"), noise_draws),
+            "r2_draws": (("sample", "column"), shares),
             "error_before": (("chain", "draw"), before),
             "error_after": (("chain", "draw"), after),
             "K": (("chain", "draw"), draws.state.sum(axis=2).astype(np.int32)),
-            "set_state": (("set", "basis"), sets.states[:number_of_sets].astype(np.int8)),
-            "set_visits": ("set", sets.visits[:number_of_sets].astype(np.int32)),
-            "set_error": ("set", set_error[:number_of_sets]),
+            "set_state": (("set", "basis"), sets.states.astype(np.int8)),
+            "set_visits": ("set", sets.visits.astype(np.int32)),
+            "set_error": ("set", set_error),
             "group_member": (("group", "basis"), members),
             "group_probability": ("group", chances[0]),
             "group_expected": ("group", chances[1]),
+            "group_correlation": ("group", chances[2]),
             **{f"state_{name}": ("basis", verdict.entries[name]) for name in STATE_NUMBERS},
         },
         coords={
@@ -155,6 +169,8 @@ def decompose(
             "weights_from": summary.source,
             "draws_used": summary.used,
             "number_of_sets": int(sets.visits.size),
+            "sets_shown": int(number_of_sets),
+            "columns_given": draws.width,
             "ci_prob": float(ci_prob),
             "mse": float(draws.squared_errors(active, summary.mean).sum() / entries),
             "identity": int(draws.identity),
@@ -162,6 +178,10 @@ def decompose(
             "verdict": str(verdict),
         },
     )
+    if draws.constants is not None:
+        labels = _plain(np.asarray(draws.constants[draws.constants.dims[0]]))
+        values = np.asarray(draws.constants, dtype=np.float64)
+        dataset = dataset.assign_coords(constant=labels).assign(constant_value=("constant", values))
     return InterpolativeDecomposition(dataset)
 
 

@@ -9,9 +9,11 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from pymc_bid.inputs import labels_or_numbers, read_matrix
 from pymc_bid.results.diagnostics import state_table
 from pymc_bid.results.predict import predict_rows
+from pymc_bid.results.tables import group_table, mean_r2, r2_table, set_table
+from pymc_bid.results.units import Units, read_chosen_entries
+from pymc_bid.results.words import describe, write_html, write_page
 
 OF_CHOSEN_COLUMNS = {
     "C": ("row", "chosen"),
@@ -20,6 +22,7 @@ OF_CHOSEN_COLUMNS = {
     "W_interval": ("bound", "chosen", "column"),
     "W_draws": ("sample", "chosen", "column"),
     "position": ("chosen",),
+    "place": ("chosen",),
 }
 STATE_NUMBERS = ("inclusion", "mcse", "flips", "ess", "r_hat")
 
@@ -51,28 +54,57 @@ class InterpolativeDecomposition:
         return self.data["position"].values.astype(np.int64)
 
     @property
+    def constants(self) -> pd.Series:
+        """Constant columns, which the model left out: they are in nothing else that is here."""
+        if "constant_value" not in self.data:
+            return pd.Series(dtype=np.float64, name="constant_value")
+        return self.data["constant_value"].to_series()
+
+    @property
     def C(self) -> xr.DataArray:
-        """The chosen columns themselves, (row, chosen)."""
+        """The chosen columns themselves, in the units of the data, (row, chosen)."""
         return self.data["C"]
 
     @property
     def W(self) -> xr.DataArray:
-        """Posterior mean of the weights given the chosen columns, (chosen, column)."""
+        """Posterior mean of the weights given the chosen columns, (chosen, column).
+
+        Those of the model, which the bounds are for: between standardised columns, if it
+        standardises them. `slopes` are in the units of the data.
+        """
         return self.data["W"]
 
     @property
+    def slopes(self) -> xr.DataArray:
+        """Posterior mean of the weights in the units of the data, (chosen, column).
+
+        What one unit more of a chosen column adds to another one: `W` times the scale of the one
+        over that of the other. The data are about `intercept` + C·`slopes`.
+        """
+        return self.W * self._units.scale / self._chosen_units.scale[:, None]
+
+    @property
+    def intercept(self) -> xr.DataArray:
+        """What is added to C·`slopes`, (column,); 0 in models that do not standardise."""
+        center, shift = self._units.center, self._chosen_units.center @ self.slopes.values
+        return (center - shift) * xr.ones_like(self.data["column"], dtype=np.float64)
+
+    @property
     def W_sd(self) -> xr.DataArray:
-        """Posterior standard deviation of the weights, (chosen, column)."""
+        """Posterior standard deviation of `W`, (chosen, column)."""
         return self.data["W_sd"]
 
     @property
     def W_interval(self) -> xr.DataArray:
-        """Equal-tailed credible interval of the weights, (bound, chosen, column)."""
+        """Equal-tailed credible interval of `W`, (bound, chosen, column)."""
         return self.data["W_interval"]
 
     @property
     def mse(self) -> float:
-        """Mean squared error of C·W with W the posterior mean; smaller than that of a draw."""
+        """Mean squared error of C·W with W the posterior mean; smaller than that of a draw.
+
+        As all errors, in the units of the model: of standardised columns, if it standardises them.
+        """
         return float(self.data.attrs["mse"])
 
     @property
@@ -101,6 +133,23 @@ class InterpolativeDecomposition:
         )
 
     @property
+    def r2(self) -> pd.DataFrame:
+        """R² of each column that is not chosen, given the chosen ones: mean, and interval.
+
+        The posterior of 1 - |a - C·w|² / |a - mean of a|² over the draws of W given the chosen
+        columns, for the observed entries of a column a: the share of *these* entries' variance
+        about their mean that the weights explain. It is the same in any units. `r2` is the mean of
+        the draws, below what C·W with the mean of W has; a column of noise may be below 0, and one
+        without any variance is nan.
+        """
+        return r2_table(self.data)
+
+    @property
+    def mean_r2(self) -> pd.Series:
+        """The mean of `r2` over the columns, with the interval of that mean."""
+        return mean_r2(self.data)
+
+    @property
     def size(self) -> pd.Series:
         """Posterior distribution of the number of chosen columns K."""
         values, counts = np.unique(self.data["K"].values, return_counts=True)
@@ -120,35 +169,38 @@ class InterpolativeDecomposition:
         Sets that differ only by an exchange of interchangeable columns (`groups`) count as one, and
         the columns are those visited most.
         """
-        labels, states = self.data["basis"].values, self.data["set_state"].values.astype(bool)
-        return pd.DataFrame(
-            {
-                "frequency": self.data["set_visits"].values / self.data["K"].size,
-                "visits": self.data["set_visits"].values,
-                "size": states.sum(axis=1),
-                "error": self.data["set_error"].values,
-                "columns": [labels[state].tolist() for state in states],
-            },
-            index=pd.RangeIndex(len(states), name="set"),
-        )
+        shown = self.data.attrs.get("sets_shown", self.data.sizes["set"])
+        return set_table(self.data).iloc[: int(shown)]
+
+    def credible_sets(self, probability: float = 0.95) -> pd.DataFrame:
+        """Return the fewest sets that hold so much of the posterior, the most probable first.
+
+        As `sets`, with the sum of the frequencies down to each one. Where hardly any set is visited
+        twice there is no such thing: then they are nearly all of them, and `inclusion` and `groups`
+        say more.
+        """
+        if not 0 < probability < 1:
+            raise ValueError(f"probability must be between 0 and 1, got {probability}.")
+        visited = set_table(self.data)
+        visited.insert(1, "sum", visited["frequency"].cumsum())
+        # Sums of frequencies are rounded.
+        return visited.iloc[: int((visited["sum"] < probability - 1e-9).sum()) + 1]
 
     @property
     def groups(self) -> pd.DataFrame:
-        """Groups of interchangeable columns: their probability, expected number, and columns."""
-        labels, members = self.data["basis"].values, self.data["group_member"].values.astype(bool)
-        members = members[members.any(axis=1)]
-        return pd.DataFrame(
-            {
-                "probability": self.data["group_probability"].values[: len(members)],
-                "expected": self.data["group_expected"].values[: len(members)],
-                "columns": [labels[member].tolist() for member in members],
-            },
-            index=pd.RangeIndex(len(members), name="group"),
-        )
+        """Groups of interchangeable columns.
+
+        The probability that at least one of the group is chosen, the mean number that are, the
+        least |correlation| of any two of its columns (1 for copies; what susieR calls purity), and
+        the columns.
+        """
+        return group_table(self.data)
 
     def reconstruct(self) -> xr.DataArray:
-        """C·W with the posterior mean of W, (row, column)."""
-        return self.C @ self.W
+        """C·W with the posterior mean of W, in the units of the data, (row, column)."""
+        fit = self._chosen_units.standardise_values(self.C.values) @ self.W.values
+        coords = {"row": self.data["row"], "column": self.data["column"]}
+        return xr.DataArray(self._units.restore(fit), coords=coords, dims=("row", "column"))
 
     def transform(self, new_rows: Any) -> xr.Dataset:
         """Apply the decomposition to new rows: keep the chosen columns, predict the others.
@@ -156,9 +208,8 @@ class InterpolativeDecomposition:
         Parameters
         ----------
         new_rows : array_like, pandas.DataFrame or xarray.DataArray
-            Rows with the columns of A (of the pool, if there is one), prepared in the same way.
-            With labels the chosen columns are enough, in any order; entries of others are not
-            looked at.
+            Rows with the columns of A (of the pool, if there is one), in the units of A. With
+            labels the chosen columns are enough, in any order; entries of others are not looked at.
 
         Returns
         -------
@@ -168,7 +219,10 @@ class InterpolativeDecomposition:
             interpolated columns of A had: the paper's σ² is smaller, for it averages over the
             chosen columns, which fit themselves.
         """
-        chosen, rows = self._chosen_entries(new_rows)
+        # All columns of the data, those that the model left out too.
+        width = self.data.attrs.get("columns_given", self.data.sizes["basis"])
+        places = np.asarray(self.data.get("place", self.positions))
+        chosen, rows = read_chosen_entries(new_rows, self.columns, places, width)
         noise = self.data["noise_draws"].values
         if np.isnan(noise).any():
             raise ValueError(
@@ -177,9 +231,10 @@ class InterpolativeDecomposition:
             )
         # Where nothing is interpolated there is no noise; the smallest number keeps it a mixture.
         noise = np.maximum(noise, np.finfo(np.float64).tiny)
+        standardised = self._chosen_units.standardise_values(chosen)
         prediction = predict_rows(
-            chosen, self.data["W_draws"].values, noise, float(self.data.attrs["ci_prob"])
-        )
+            standardised, self.data["W_draws"].values, noise, float(self.data.attrs["ci_prob"])
+        ).in_units(self._units)
         if not self.data.attrs["pool"]:
             for values in prediction:
                 values[:, self.positions] = chosen
@@ -213,57 +268,27 @@ class InterpolativeDecomposition:
             ).assign_coords(chosen=data["basis"].values[:0])
         return cls(data)
 
-    def _chosen_entries(self, new_rows) -> tuple[NDArray[np.float64], NDArray]:
-        """Return the entries of the chosen columns, and the labels of the rows."""
-        if isinstance(new_rows, xr.DataArray) and new_rows.ndim == 2:
-            new_rows = new_rows.to_pandas()
-        if isinstance(new_rows, pd.DataFrame):
-            wanted = [str(name) for name in self.columns]
-            places = new_rows.columns.astype(str).get_indexer_for(wanted)
-            missing = [name for name, place in zip(wanted, places, strict=True) if place < 0]
-            if missing:
-                raise ValueError(f"new_rows lacks the chosen columns {', '.join(missing)}.")
-            new_rows = new_rows.iloc[:, places]
-        else:
-            shape, number = np.shape(new_rows), self.data.sizes["basis"]
-            if len(shape) != 2 or shape[1] != number:
-                raise ValueError(
-                    f"new_rows must be a matrix with the {number} columns of the data, its shape "
-                    f"is {shape}. A DataFrame may have the chosen columns alone."
-                )
-            new_rows = np.asarray(new_rows)[:, self.positions]
-        if not self.columns:
-            return np.empty((len(new_rows), 0)), np.arange(len(new_rows))
-        matrix = read_matrix(new_rows, "new_rows")
-        return matrix.values, labels_or_numbers(matrix.rows, len(matrix.values))
+    @property
+    def _units(self) -> Units:
+        return Units.read(self.data, "", self.data.sizes["column"])
+
+    @property
+    def _chosen_units(self) -> Units:
+        """The units of C; those of a pool are what they are."""
+        if self.data.attrs["pool"]:
+            return Units.read({}, "", len(self.columns))
+        return Units(*(values[self.positions] for values in self._units))
+
+    def headline(self) -> str:
+        """Return one sentence: how many columns explain how much of the variance of the others.
+
+        The share is the mean of `r2` over the columns that are not chosen, each of which counts
+        alike; with it the one that is explained least and the one that is explained most.
+        """
+        return describe(self)
 
     def __repr__(self):
-        attributes, data, size = self.data.attrs, self.data, self.size
-        names = ", ".join(map(str, self.columns[:12])) + (", …" if len(self.columns) > 12 else "")
-        made = "with exactly" if attributes["weights_from"] == "draws" else "made for"
-        error = _number(float(self.error_after.mean()))
-        if not attributes["identity"]:
-            before = _number(float(self.error_before.mean()))
-            error = f"{before} before and {error} after post-processing"
-        lines = [
-            f"Interpolative decomposition of a {data.sizes['row']} × {data.sizes['column']} matrix",
-            f"  columns ({attributes['choice']}): {len(self.columns)} of {data.sizes['basis']}: "
-            f"{names}",
-            f"  K: mean {float(data['K'].mean()):.2f}, most probable {size.idxmax()} "
-            f"(probability {size.max():.2f})",
-            f"  sets, up to interchangeable columns: {attributes['number_of_sets']} visited, "
-            f"the most frequent in {self.sets['frequency'].iloc[0]:.3f} of the draws",
-            f"  W: posterior mean, sd and {attributes['ci_prob']:.0%} interval from "
-            f"{attributes['draws_used']} draws {made} these columns",
-            f"  mean squared error: {self.mse:.4g} of C·W; of a draw {error}",
-        ]
-        groups = ["/".join(map(str, members)) for members in self.groups["columns"]]
-        if groups:
-            more = f"; {len(groups) - 4} more" if len(groups) > 4 else ""
-            lines.append(f"  interchangeable: {'; '.join(groups[:4])}{more}")
-        lines.append("  " + attributes["verdict"].replace("\n", "\n  "))
-        return "\n".join(lines)
+        return write_page(self)
 
-
-def _number(value: float) -> str:
-    return "unknown (not stored)" if np.isnan(value) else f"{value:.4g}"
+    def _repr_html_(self) -> str:
+        return write_html(self)

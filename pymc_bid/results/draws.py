@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from pymc_bid.inputs import OBSERVED, ROWS, Matrix, labels_or_numbers, read_matrix
 from pymc_bid.regression import Regression, reduce_regression
 from pymc_bid.results.posterior import read_group, read_posterior, read_state, read_variable
+from pymc_bid.results.units import CENTER, CONSTANT, Units, require_distinct, select_columns
 
 OWN_VARIANCE, OWN_MEAN = "omega2", "own_mean"
 """Variances (draws) and means (data) of the chosen columns, in models with the identity inside."""
@@ -35,7 +36,14 @@ class Draws:
     own_variance, own_mean : array
         ω² of that density, (chain, draw, basis), None if it was not stored; one mean or (basis,).
     target, pool : Matrix
-        The data, and candidate columns, None if they are those of the target.
+        The data as the model was given them, and candidate columns, None if they are those of the
+        target.
+    units : Units
+        What makes values in the units of the data of those that the model was given.
+    places, width : array, int
+        Where the candidate columns stand among the columns of the data, and how many those are.
+    constants : xarray.DataArray or None
+        Values of the constant columns that the model left out, by their labels.
     basis, columns, rows : array
         Labels of the candidate columns, of the target's columns and of its rows.
     """
@@ -45,10 +53,20 @@ class Draws:
         prefix = state[: state.rfind("::") + 2] if "::" in state else ""
         own_variance, own_mean = prefix + OWN_VARIANCE, prefix + OWN_MEAN
         constants, posterior = read_group(idata, "constant_data"), read_posterior(idata)
-        missing = "mask" if prefix + OBSERVED in constants else None
-        self.target = read_matrix(A, "A", missing)
-        self.pool = None if pool is None else read_matrix(pool, "pool", missing)
+        masked, standardised = (prefix + name in constants for name in (OBSERVED, CENTER))
+        missing = "mask" if masked or standardised else None
         self.state, basis = read_state(idata, state)
+        self.constants = constants.get(prefix + CONSTANT)
+        self.places, self.width = np.arange(basis.size), basis.size
+        if standardised or self.constants is not None:
+            A, self.places, self.width = select_columns(A, basis, "A")
+        self._given = read_matrix(A, "A", missing)
+        if not masked:
+            # A model that standardises may take the mean of a column for its missing entries.
+            self._given = self._given._replace(observed=None)
+        self.units = Units.read(constants, prefix, self._given.values.shape[1])
+        self.target = self.units.standardise(self._given)
+        self.pool = None if pool is None else read_matrix(pool, "pool", missing)
         source, name = (self.target, "A") if self.pool is None else (self.pool, "pool")
         (height, length), size = self.target.values.shape, source.values.shape[1]
         if size != basis.size:
@@ -57,6 +75,8 @@ class Draws:
                 f"{name} has {size} columns, {state} has {basis.size}: idata is that of another "
                 f"matrix{hint}."
             )
+        if source.columns is not None:
+            require_distinct(source.columns, name)
         if len(source.values) != height:
             raise ValueError(f"pool has {len(source.values)} rows, A has {height}.")
         self.basis = _agree(source.columns, basis, name)
@@ -93,6 +113,17 @@ class Draws:
         """The candidate columns B."""
         return (self.target if self.pool is None else self.pool).values
 
+    def chosen_columns(self, active: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return C, in the units of the data."""
+        return (self._given if self.pool is None else self.pool).values[:, active]
+
+    @property
+    def centred_candidates(self) -> NDArray[np.float64]:
+        """The candidate columns less their means."""
+        source = self.target if self.pool is None else self.pool
+        # The first row of a compressed matrix is the mean.
+        return source.values[1:] if source.compressed else source.values - source.values.mean(0)
+
     @property
     def shape(self) -> tuple[int, int]:
         """Number of chains and of draws in each."""
@@ -119,11 +150,25 @@ class Draws:
         observed = None if target.observed is None else target.observed.astype(np.float64)
         return reduce_regression(self.candidates, target.values, observed, target.number_of_rows)
 
+    @cached_property
+    def variation(self) -> NDArray[np.float64]:
+        """Sum of squares of the observed entries of each column about their mean, (L,)."""
+        values = self.target.values
+        if self.target.compressed:
+            # The first row is the mean.
+            return np.sum(values[1:] ** 2, axis=0)
+        if self.target.observed is not None:
+            values = np.where(self.target.observed, values, np.nan)
+        return np.nansum((values - np.nanmean(values, axis=0)) ** 2, axis=0)
+
     def squared_errors(self, active: NDArray[np.int64], W: NDArray) -> NDArray[np.float64]:
-        """Sum of squares that C·W leaves of each column of the target."""
+        """Sum of squares that C·W leaves of each column of the target; 0 of the chosen ones."""
         weights = np.zeros((self.basis.size, self.columns.size))
         weights[active] = W
-        return self.data.squared_errors(active, weights)
+        left = np.ones(self.columns.size)
+        if self.pool is None:
+            left[active] = 0.0
+        return np.where(left, self.data.squared_errors(active, weights, left), 0.0)
 
     def weights_of(self, active: NDArray[np.int64], chosen: NDArray) -> NDArray[np.float64]:
         """W = Y[J, :], with W[:, J] the identity if the chosen columns are columns of the target.
@@ -194,5 +239,5 @@ def _check_observed(idata: Any, target: Matrix, prefix: str) -> None:
     if not same:
         raise ValueError(
             f"A has the shape of the data that the model was given, but other entries: {how}. Pass "
-            "the matrix as it was modelled (standardised, in the same order)."
+            "what the model was made of, in the same order."
         )

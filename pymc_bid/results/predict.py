@@ -9,6 +9,7 @@ from scipy.optimize.elementwise import find_root
 from scipy.special import ndtr, ndtri
 
 from pymc_bid.results.draws import Draws
+from pymc_bid.results.units import Units
 
 _BLOCK_BYTES = 2**26
 
@@ -20,6 +21,11 @@ class Prediction(NamedTuple):
     sd: NDArray[np.float64]
     lower: NDArray[np.float64]
     upper: NDArray[np.float64]
+
+    def in_units(self, units: Units) -> "Prediction":
+        """Return it in the units of the data, for entries of all columns, (…, column)."""
+        mean, lower, upper = (units.restore(values) for values in (self.mean, *self[2:]))
+        return Prediction(mean, self.sd * units.scale, lower, upper)
 
 
 def predict_rows(
@@ -145,6 +151,7 @@ def impute(
         drawn_centres.append(centre)
         drawn_variances.append(variance)
     found = summarise_mixture(np.array(drawn_centres), np.array(drawn_variances), ci_prob)
+    found = found.in_units(Units(*(values[columns] for values in draws.units)))
     labels = {"row": np.asarray(draws.rows)[rows], "column": np.asarray(draws.columns)[columns]}
     return pd.DataFrame(labels | found._asdict())
 

@@ -60,6 +60,14 @@ def find_groups(states: NDArray[np.bool_], gram: NDArray[np.float64]) -> Groups:
     return Groups([group[0] for group in found], *chances.T)
 
 
+def least_correlation(centred: NDArray[np.float64]) -> float:
+    """Return the least |correlation| of any two columns, given less their means."""
+    gram = centred.T @ centred
+    length = np.sqrt(np.diag(gram))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return float(np.nan_to_num(np.abs(gram / np.outer(length, length))).min().clip(max=1.0))
+
+
 class VisitedSets(NamedTuple):
     """The sets among the draws, most visited first.
 

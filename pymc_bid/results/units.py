@@ -1,0 +1,124 @@
+"""The units of the data, where a model was given standardised columns, and the columns it has."""
+
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from numpy.typing import NDArray
+
+from pymc_bid.compression import CompressedMatrix, labels_of
+from pymc_bid.inputs import Matrix, labels_or_numbers, read_matrix
+
+CENTER, SCALE = "center", "scale"
+"""Names of the data that say what was subtracted from each column and what it was divided by."""
+CONSTANT = "constant_value"
+"""Name of the data that say what is in the columns that the model left out."""
+
+
+class Units(NamedTuple):
+    """Each column of the data is center + scale · what the model was given of it."""
+
+    center: NDArray[np.float64]
+    scale: NDArray[np.float64]
+
+    @classmethod
+    def read(cls, constants: Any, prefix: str, size: int) -> "Units":
+        """Read them from the data of a model; 0 and 1 where it took the columns as they are."""
+        found = (constants.get(prefix + name) for name in (CENTER, SCALE))
+        numbers = (
+            np.full(size, default) if values is None else np.asarray(values, dtype=np.float64)
+            for values, default in zip(found, (0.0, 1.0), strict=True)
+        )
+        return cls(*numbers)
+
+    def standardise(self, matrix: Matrix) -> Matrix:
+        """Return what the model was given."""
+        if not matrix.compressed:
+            return matrix._replace(values=self.standardise_values(matrix.values))
+        # What compression makes of a column of ones has one entry that is not zero.
+        ones = np.eye(len(matrix.values), 1) * np.sqrt(matrix.number_of_rows)
+        return matrix._replace(values=(matrix.values - ones * self.center) / self.scale)
+
+    def standardise_values(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return rows, (…, column), as the model would be given them."""
+        return (values - self.center) / self.scale
+
+    def restore(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return values, (…, column), in the units of the data."""
+        return self.center + self.scale * values
+
+
+def select_columns(data: Any, wanted: NDArray, name: str) -> tuple[Any, NDArray[np.int64], int]:
+    """Return the columns with these labels, where they stand in the data, and how many there are.
+
+    Labels are positions where the data have none. Errors call the data by `name`, and name labels
+    that are there twice, or not at all.
+    """
+    labels = column_labels(data)
+    if labels is None:
+        labels = np.arange(np.shape(data)[1])
+    require_distinct(labels, name)
+    place_of = {str(label): place for place, label in enumerate(labels)}
+    missing = [str(label) for label in wanted if str(label) not in place_of]
+    if missing:
+        raise ValueError(
+            f"{name} lacks columns that the model has: {', '.join(missing[:10])}. Pass the table "
+            "that the model was made of."
+        )
+    places = np.array([place_of[str(label)] for label in wanted], dtype=np.int64)
+    if isinstance(data, pd.DataFrame):
+        data = data.iloc[:, places]
+    elif isinstance(data, CompressedMatrix):
+        data = replace(data, factor=data.factor[:, places], columns=labels[places])
+    else:
+        data = (data if hasattr(data, "shape") else np.asarray(data))[:, places]
+    return data, places, len(labels)
+
+
+def read_chosen_entries(
+    new_rows: Any, chosen: list, places: NDArray[np.int64], width: int
+) -> tuple[NDArray[np.float64], NDArray]:
+    """Return the entries of the chosen columns in new rows, and the labels of the rows.
+
+    Columns are found by their labels, or at their `places` among `width` ones without labels.
+    """
+    if isinstance(new_rows, xr.DataArray) and new_rows.ndim == 2:
+        new_rows = new_rows.to_pandas()
+    if isinstance(new_rows, pd.DataFrame):
+        wanted, labels = [str(name) for name in chosen], new_rows.columns.astype(str)
+        require_distinct(np.asarray(labels[labels.isin(wanted)]), "new_rows")
+        places = labels.get_indexer_for(wanted)
+        missing = [name for name, place in zip(wanted, places, strict=True) if place < 0]
+        if missing:
+            raise ValueError(f"new_rows lacks the chosen columns {', '.join(missing)}.")
+        new_rows = new_rows.iloc[:, places]
+    else:
+        shape = np.shape(new_rows)
+        if len(shape) != 2 or shape[1] != width:
+            raise ValueError(
+                f"new_rows must be a matrix with the {width} columns of the data, its shape is "
+                f"{shape}. A DataFrame may have the chosen columns alone."
+            )
+        new_rows = np.asarray(new_rows)[:, places]
+    if not chosen:
+        return np.empty((len(new_rows), 0)), np.arange(len(new_rows))
+    matrix = read_matrix(new_rows, "new_rows")
+    return matrix.values, labels_or_numbers(matrix.rows, len(matrix.values))
+
+
+def column_labels(data: Any) -> NDArray | None:
+    """Return the labels of the columns, None if there are none."""
+    return data.columns if isinstance(data, CompressedMatrix) else labels_of(data)[1]
+
+
+def require_distinct(labels: NDArray, name: str) -> None:
+    """Raise ValueError if two columns have the same label."""
+    seen, counts = np.unique(labels.astype(str), return_counts=True)
+    twice = seen[counts > 1]
+    if twice.size > 0:
+        raise ValueError(
+            f"{name} has several columns with the label {', '.join(twice[:10])}; give each column "
+            "one of its own."
+        )
