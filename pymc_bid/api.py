@@ -29,6 +29,7 @@ from pymc_bid.results.diagnostics import ess_per_second as ess_per_second
 from pymc_bid.results.diagnostics import state_summary as state_summary
 from pymc_bid.results.likelihood import log_likelihood as log_likelihood
 from pymc_bid.results.predict import impute as impute
+from pymc_bid.results.scores import score_sets as score_sets
 from pymc_bid.running_means import RunningMeans as RunningMeans
 from pymc_bid.steps import FlipStep as FlipStep
 from pymc_bid.steps import InclusionStep as InclusionStep

@@ -99,11 +99,15 @@ class Decomposition:
         """Return the data as they were at the last `refresh`."""
         return self._regression
 
+    def target(self) -> NDArray[np.float64]:
+        """Return the data (M, L) as they are now; what missing entries are means nothing."""
+        target = np.asarray(self._data({})[0], dtype=np.float64)
+        if self.roles.entries is None:
+            return target
+        return self.roles.entries.put_back(target, self._read_pool.shape())
+
     def _read_regression(self) -> Regression:
-        values, *number_of_rows = self._data({})
-        target, entries = np.asarray(values, dtype=np.float64), self.roles.entries
-        if entries is not None:
-            target = entries.put_back(target, self._read_pool.shape())
+        number_of_rows, target = self._data({})[1:], self.target()
         # In an `Interpolation` the target is the pool as well.
         pool = target if self._read_pool is None else self._read_pool(target)
         if self.own is not None and not np.array_equal(pool, target):

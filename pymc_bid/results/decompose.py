@@ -15,7 +15,7 @@ from pymc_bid.results.decomposition import (
     InterpolativeDecomposition,
 )
 from pymc_bid.results.draws import Draws
-from pymc_bid.results.explained import explained_shares
+from pymc_bid.results.explained import shares_of_draws
 from pymc_bid.results.posterior import read_error
 from pymc_bid.results.selection import (
     choose_columns,
@@ -111,7 +111,7 @@ def decompose(
     summary = summarise_weights(
         draws, active, model, ci_prob, minimum_draws, keep_draws, random_seed
     )
-    shares = explained_shares(draws, active, summary.kept)
+    shares = shares_of_draws(draws.data, draws.variation, active, summary.kept)
     noise_draws = (
         summary.noise
         if draws.identity or draws.pool is not None
