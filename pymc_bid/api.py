@@ -20,6 +20,10 @@ from pymc_bid.plots.chains import plot_inclusion as plot_inclusion
 from pymc_bid.plots.chains import plot_size as plot_size
 from pymc_bid.plots.matrices import plot_decomposition as plot_decomposition
 from pymc_bid.plots.matrices import plot_weights as plot_weights
+from pymc_bid.plots.sets import plot_replacements as plot_replacements
+from pymc_bid.plots.sets import plot_size_curve as plot_size_curve
+from pymc_bid.results.alternatives import replacements as replacements
+from pymc_bid.results.alternatives import size_curve as size_curve
 from pymc_bid.results.convergence import Convergence as Convergence
 from pymc_bid.results.convergence import check_convergence as check_convergence
 from pymc_bid.results.decompose import decompose as decompose
