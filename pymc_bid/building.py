@@ -1,5 +1,7 @@
 """The graph of the models that the constructors return."""
 
+import warnings
+
 import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
@@ -7,6 +9,7 @@ from pytensor.graph.basic import Variable
 
 from pymc_bid.choosing import read_choice
 from pymc_bid.distributions import GTNSNG, CompressedNormal, Interpolation, StateVector
+from pymc_bid.first_look import look_at
 from pymc_bid.graph.decomposition import remember
 from pymc_bid.inputs import (
     OBSERVED,
@@ -49,6 +52,8 @@ def build_model(
     A `raw` table comes as it is: constant columns are left out, and the others may be standardised.
     """
     target = read_matrix(A, "A", "mask" if standardize and missing == "zero" else missing)
+    if identity:
+        _report(target, raw, None if standardize else numbers)
     known_data: dict[str, tuple] = {}
     if raw:
         target, constants = without_constants(target, "A")
@@ -171,6 +176,25 @@ def build_model(
                 pm.Normal("A", mu=fitted, sigma=sigma, **observed)
     remember(model.root)
     return model
+
+
+def _report(target: Matrix, raw: bool, numbers: dict | None) -> None:
+    """Say what is to be said of the data of a model with the identity.
+
+    The paper's own models take a matrix as it is: what is said here is about a chosen column's
+    density, and about columns that explain each other where none explains itself.
+    """
+    own_mean = None
+    if numbers is not None and all(numbers[name] == 1.0 for name in ("alpha_omega", "beta_omega")):
+        shape = target.values.shape[1:]
+        own_mean = np.broadcast_to(
+            read_numbers(numbers["own_mean"], "own_mean", "finite", shape), shape
+        )
+    for finding in look_at(target, "A", leaves_constants_out=raw, own_mean=own_mean):
+        if raw and finding.kind == "rows":
+            raise ValueError(finding.text)
+        # At the line that calls the constructor.
+        warnings.warn(finding.text, stacklevel=4)
 
 
 def _check_pool(target: Matrix, candidates: Matrix, identity: bool) -> None:

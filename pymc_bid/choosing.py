@@ -39,8 +39,8 @@ def read_choice(
     if k is not None:
         if not included <= k <= size - excluded:
             raise ValueError(
-                f"k must be between the {included} columns that are included and the "
-                f"{size - excluded} of {size} that are not excluded, got {k}."
+                f"k must be at least {included}, as many as include has, and at most "
+                f"{size - excluded}, as many as exclude leaves, got {k}."
             )
         return {"k": k, **forced}
     if free == 0:
@@ -71,8 +71,8 @@ def _random_size(expected, included: int, free: int) -> dict[str, float]:
     mean = float(read_numbers(expected, "expected", "finite")) - included
     if not 0 < mean < free:
         raise ValueError(
-            f"expected must be more than the {included} columns that are included and less than "
-            f"the {included + free} that may be chosen, got {expected}."
+            f"expected must be more than {included}, as many as include has, and less than "
+            f"{included + free}, as many as may be chosen, got {expected}."
         )
     if mean <= free / 2:
         return {"alpha": 1.0, "beta": (free - mean) / mean}
@@ -83,8 +83,8 @@ def _refuse_together(given: dict[str, Any]) -> None:
     names = [name for name, value in given.items() if value is not None]
     if len(names) > 1:
         raise ValueError(
-            f"{' and '.join(names)} can't be given together: k says how many columns there are, "
-            "expected how many there are on average, inclusion how probable each one is."
+            f"{' and '.join(names)} can't be given together, leave one out: k says how many columns "
+            "there are, expected how many there are on average, inclusion how probable each one is."
         )
 
 

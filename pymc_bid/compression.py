@@ -9,6 +9,7 @@ never from AᵀA, whose rounding errors would drown a fit that is nearly perfect
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -107,7 +108,7 @@ def compress(A: Any) -> CompressedMatrix:
     is_dask = hasattr(values, "__dask_graph__")
     if is_dask and np.isnan(values.shape).any():
         values = values.compute_chunk_sizes()
-    require_real_matrix(values, "A")
+    require_real_matrix(values, "A", columns)
     if is_dask:
         factor = _factor_of_dask(values)
     else:
@@ -127,14 +128,36 @@ def compress(A: Any) -> CompressedMatrix:
     return CompressedMatrix(factor, int(values.shape[0]), columns)
 
 
-def require_real_matrix(values: Any, name: str) -> None:
-    """Raise an error unless this is a matrix of real numbers, read or not."""
+def require_real_matrix(values: Any, name: str, columns: NDArray | None = None) -> None:
+    """Raise an error unless this is a matrix of real numbers, read or not.
+
+    It names the first column with something else by its label, or its position.
+    """
     if len(values.shape) != 2:
         raise ValueError(f"{name} must be a matrix, but has {len(values.shape)} dimensions.")
     if 0 in values.shape:
         raise ValueError(f"{name} is empty, its shape is {values.shape}.")
     if np.dtype(values.dtype).kind not in "biuf":
-        raise TypeError(f"{name} must hold real numbers, but its type is {values.dtype}.")
+        found = f"its type is {values.dtype}"
+        for position, row in np.argwhere(_are_no_numbers(values).T)[:1]:
+            label = position if columns is None else columns[position]
+            value = values[row, position]
+            found = f"column {label} has {str(value)!r} ({type(value).__name__}) in row {row}"
+        raise TypeError(f"{name} must hold real numbers, but {found}.")
+
+
+def _are_no_numbers(values: Any) -> NDArray[np.bool_]:
+    """Whether entries are neither real numbers nor missing, of an array in memory."""
+    if not isinstance(values, np.ndarray):
+        return np.zeros((0, 0), dtype=np.bool_)
+    entries = values.astype(object)
+    return ~np.vectorize(_is_number, otypes=[bool])(entries) & ~pd.isna(entries)
+
+
+def _is_number(entry: Any) -> bool:
+    # One complex column of a table makes all of them complex.
+    is_real = isinstance(entry, complex) and entry.imag == 0.0
+    return is_real or isinstance(entry, Real | np.bool_)
 
 
 def labels_of(data: Any) -> list[NDArray | None]:

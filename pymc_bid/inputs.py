@@ -48,7 +48,7 @@ def read_matrix(data: Any, name: str, missing: str | None = None) -> Matrix:
     if isinstance(data, np.ma.MaskedArray):
         data = np.ma.filled(data.astype(np.float64), np.nan)
     array = np.asarray(data)
-    require_real_matrix(array, name)
+    require_real_matrix(array, name, columns)
     values = np.array(array, dtype=np.float64, order="C")
     row_names, column_names = map(labels_or_numbers, (rows, columns), values.shape)
     observed = None

@@ -1,6 +1,5 @@
 """Columns centred and scaled, and constant ones left out."""
 
-import warnings
 from typing import NamedTuple
 
 import numpy as np
@@ -40,7 +39,7 @@ def mean_and_spread(matrix: Matrix) -> tuple[Numbers, Numbers]:
 
 
 def without_constants(matrix: Matrix, name: str) -> tuple[Matrix, Constants]:
-    """Return the columns that vary, with their labels or numbers, and a warning of the others.
+    """Return the columns that vary, with their labels or numbers, and the others.
 
     The matrix is called `name` in messages.
     """
@@ -55,12 +54,6 @@ def without_constants(matrix: Matrix, name: str) -> tuple[Matrix, Constants]:
             f"{name} has {varies.sum()} columns that vary; it takes at least two for one to "
             "explain another."
         )
-    named = ", ".join(map(str, constants.labels))
-    warnings.warn(
-        f"{name} has constant columns, which explain nothing and need no explanation: {named}. "
-        "They are left out of the model.",
-        stacklevel=4,
-    )
     observed = None if matrix.observed is None else matrix.observed[:, varies]
     values = np.ascontiguousarray(matrix.values[:, varies])
     return matrix._replace(values=values, columns=labels[varies], observed=observed), constants

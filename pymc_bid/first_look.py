@@ -1,0 +1,189 @@
+"""What is to be said of a table before anything is sampled."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
+
+from pymc_bid.inputs import Matrix, labels_or_numbers
+from pymc_bid.standardising import mean_and_spread
+
+LEAST_ROWS = 3
+LEAST_OBSERVED = 10
+"""Observed entries of a column below which it says little."""
+LARGEST_SCALE = 10.0
+"""Factor by which the mean square of a column may differ from 1, where nothing is standardised."""
+ROUNDING = 1e-6
+"""Difference of columns of length 1 that are the same: more than rounding, less than a digit."""
+INDEX_NAMES = ("unnamed: 0", "index", "id")
+MOST_NAMED = 10
+
+Numbers = NDArray[np.float64]
+
+
+class Finding(NamedTuple):
+    """Something about some columns of a table."""
+
+    kind: str
+    """"rows", "constant", "index", "observed", "scale", "copies" or "combination"."""
+    columns: list
+    """Labels of the columns, or their positions where there are none."""
+    text: str
+    """What it is and what is done about it, or what to do."""
+
+
+def look_at(
+    matrix: Matrix, name: str, *, leaves_constants_out: bool, own_mean: Numbers | None = None
+) -> list[Finding]:
+    """Return what is to be said of a matrix, which is called `name`.
+
+    Parameters
+    ----------
+    matrix : Matrix
+    name : str
+    leaves_constants_out : bool
+        Whether the model leaves constant columns out.
+    own_mean : array, optional
+        Mean of the density of chosen columns, where columns are not standardised and their scale
+        is that of the table.
+    """
+    mean, spread = mean_and_spread(matrix)
+    labels, varies = labels_or_numbers(matrix.columns, mean.size), spread > 0
+    findings = []
+
+    def add(kind: str, sets: Sequence, text: str) -> None:
+        found = [[labels[column] for column in columns] for columns in sets if len(columns)]
+        if found:
+            shown = _listed([_listed(columns, ", ") for columns in found], "; ")
+            flat = [label for columns in found for label in columns]
+            findings.append(Finding(kind, flat, f"{name} has {text.format(shown)}"))
+
+    if matrix.number_of_rows < LEAST_ROWS:
+        what = f"{matrix.number_of_rows} rows; it takes {LEAST_ROWS} for columns to be told apart."
+        findings.append(Finding("rows", [], f"{name} has {what}"))
+    outcome = (
+        "They are left out of the model."
+        if leaves_constants_out
+        else "They are explained by nothing, and so likely to be chosen: leave them out."
+    )
+    add("constant", [np.flatnonzero(~varies)], f"constant columns: {{}}. {outcome}")
+    add(
+        "index",
+        [[column for column in np.flatnonzero(varies) if _is_index(matrix, column, labels)]],
+        "columns that number its rows or name them, rather than measure something: {}. They are "
+        "kept, and may be chosen. Leave them out, or name them in `exclude`.",
+    )
+    if matrix.observed is not None:
+        number = matrix.observed.sum(axis=0)
+        few = (number < LEAST_OBSERVED) & (number < matrix.number_of_rows)
+        add(
+            "observed",
+            [np.flatnonzero(few & varies)],
+            f"columns with fewer than {LEAST_OBSERVED} observed entries: {{}}. They are kept, and "
+            "little can be said of them.",
+        )
+    if own_mean is not None:
+        square = spread**2 + (mean - own_mean) ** 2
+        far = varies & (np.abs(np.log(np.where(varies, square, 1.0))) > np.log(LARGEST_SCALE))
+        add(
+            "scale",
+            [np.flatnonzero(far)],
+            "columns whose mean square is far from 1: {}. The priors of the noise and of the "
+            "chosen columns' variances are for about 1, so that which columns are chosen depends "
+            "on their units: use bid.column_selection, which standardises, or standardise them.",
+        )
+    units, kept = _units(matrix, mean, varies), np.flatnonzero(varies)
+    groups = _copies(units)
+    add(
+        "copies",
+        [kept[group] for group in groups],
+        "columns that are copies of each other, up to shift and scale: {}. They are kept, and "
+        "share the probability of being chosen.",
+    )
+    again = [column for group in groups for column in group[1:]]
+    others = np.setdiff1d(np.arange(kept.size), again)
+    combinations = _combinations(units[:, others], matrix.number_of_rows)
+    add(
+        "combination",
+        [kept[others[combination]] for combination in combinations],
+        "columns the last of which is a linear combination of those before it, exactly: {}. They "
+        "are kept, and one may stand for another.",
+    )
+    return findings
+
+
+def _listed(names: list, separator: str) -> str:
+    more = [f"{len(names) - MOST_NAMED} more"] if names[MOST_NAMED:] else []
+    return separator.join([*map(str, names[:MOST_NAMED]), *more])
+
+
+def _is_index(matrix: Matrix, column: np.intp, labels: NDArray) -> bool:
+    """Whether a column has the numbers of the rows, or is called an index and looks like one."""
+    # What is left of a compressed matrix are no rows.
+    if matrix.compressed or (matrix.observed is not None and not matrix.observed[:, column].all()):
+        return False
+    values = matrix.values[:, column]
+    if np.array_equal(values - values[0], np.arange(values.size)) and values[0] in (0.0, 1.0):
+        return True
+    named = str(labels[column]).strip().lower() in INDEX_NAMES
+    return named and bool((values % 1 == 0).all()) and np.unique(values).size == values.size
+
+
+def _units(matrix: Matrix, mean: Numbers, varies: NDArray[np.bool_]) -> Numbers:
+    """Return the columns that vary less their means, of length 1; missing entries are 0."""
+    # The first row of what compression makes of a matrix holds its means.
+    values = matrix.values[1:] if matrix.compressed else matrix.values - mean
+    values = values[:, varies]
+    return values / np.sqrt(np.einsum("ij,ij->j", values, values))
+
+
+def _copies(units: Numbers) -> list[list[int]]:
+    """Return groups of columns of length 1 that are the same up to their signs.
+
+    Those whose product with one random vector is the same are compared.
+    """
+    product = np.abs(np.random.default_rng(0).standard_normal(len(units)) @ units)
+    groups: list[list[int]] = []
+    for column in np.argsort(product, kind="stable"):
+        for group in reversed(groups):
+            if product[column] - product[group[0]] > 10 * ROUNDING:
+                groups.append([int(column)])
+                break
+            first, second = units[:, group[0]], units[:, column]
+            if np.linalg.norm(first - np.sign(first @ second) * second) < ROUNDING:
+                group.append(int(column))
+                break
+        else:
+            groups.append([int(column)])
+    return sorted(sorted(group) for group in groups if len(group) > 1)
+
+
+def _combinations(units: Numbers, number_of_rows: int) -> list[list[int]]:
+    """Return sets of columns of length 1 each of which is a linear combination of the others.
+
+    Found in sums of rows drawn at random, with random signs, which keep every such relation and
+    take a fraction of the time, and checked by the rows themselves. With no more rows than columns
+    there is nothing special about them.
+    """
+    rows, columns = units.shape
+    if columns >= number_of_rows - 1:
+        return []
+    rng, sketch, room = np.random.default_rng(1), units, 2 * columns + 20
+    if rows > 2 * room:
+        places = (rng.integers(room, size=rows), np.arange(rows))
+        signs = rng.choice([-1.0, 1.0], size=rows)
+        sketch = scipy.sparse.csr_array((signs, places), shape=(room, rows)) @ units
+    factor = np.linalg.qr(sketch, mode="r")
+    dependent = np.abs(np.diagonal(factor)) < ROUNDING
+    found = []
+    for column in np.flatnonzero(dependent):
+        before = np.flatnonzero(~dependent[:column])
+        weights = solve_triangular(factor[np.ix_(before, before)], factor[before, column])
+        used = before[np.abs(weights) > ROUNDING]
+        rest = units[:, column] - units[:, before] @ weights
+        if np.linalg.norm(rest) < ROUNDING:
+            found.append([*map(int, used), int(column)])
+    return found
