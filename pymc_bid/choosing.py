@@ -83,8 +83,9 @@ def _refuse_together(given: dict[str, Any]) -> None:
     names = [name for name, value in given.items() if value is not None]
     if len(names) > 1:
         raise ValueError(
-            f"{' and '.join(names)} can't be given together, leave one out: k says how many columns "
-            "there are, expected how many there are on average, inclusion how probable each one is."
+            f"{' and '.join(names)} can't be given together, leave one out: k says how many "
+            "columns there are, expected how many there are on average, inclusion how probable "
+            "each one is."
         )
 
 
