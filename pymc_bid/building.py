@@ -53,7 +53,7 @@ def build_model(
     """
     target = read_matrix(A, "A", "mask" if standardize and missing == "zero" else missing)
     if identity:
-        _report(target, raw, None if standardize else numbers)
+        _report(target, exclude, raw, None if standardize else numbers)
     known_data: dict[str, tuple] = {}
     if raw:
         target, constants = without_constants(target, "A")
@@ -178,7 +178,7 @@ def build_model(
     return model
 
 
-def _report(target: Matrix, raw: bool, numbers: dict | None) -> None:
+def _report(target: Matrix, exclude, raw: bool, numbers: dict | None) -> None:
     """Say what is to be said of the data of a model with the identity.
 
     The paper's own models take a matrix as it is: what is said here is about a chosen column's
@@ -193,6 +193,8 @@ def _report(target: Matrix, raw: bool, numbers: dict | None) -> None:
     for finding in look_at(target, "A", leaves_constants_out=raw, own_mean=own_mean):
         if raw and finding.kind == "rows":
             raise ValueError(finding.text)
+        if finding.kind == "index" and all(column in exclude for column in finding.columns):
+            continue
         # At the line that calls the constructor.
         warnings.warn(finding.text, stacklevel=4)
 

@@ -3,10 +3,13 @@
 from itertools import product
 
 import numpy as np
+import pymc as pm
 import pytest
+from scipy import stats
 from scipy.special import betaln, logsumexp
 
 import pymc_bid as bid
+from pymc_bid.graph.decomposition import find_decompositions
 from pymc_bid.kernels.marginal.evidence import log_evidence
 from pymc_bid.steps import marginal
 from tests.helpers.cases import make_steps, run_states
@@ -52,17 +55,16 @@ CASES = {
     "include and expected": ({"include": [1, 2], "expected": 3}, (1, 2)),
     "include and fixed": ({"include": [1], "exclude": [3], "k": 3}, 3),
 }
-COMMON = {"noise": "common"}
+QUICK = ("uniform", "include and expected", "include and fixed")
 
 
 @pytest.mark.parametrize("few", [2, 16], ids=["given noise", "integrated noise"])
 @pytest.mark.parametrize(
     ("name", "options"),
     [
-        *((name, {}) for name in CASES),
-        ("uniform", COMMON),
-        pytest.param("include and expected", COMMON, marks=pytest.mark.slow),
-        pytest.param("include and fixed", COMMON, marks=pytest.mark.slow),
+        *((name, {}) for name in QUICK),
+        *(pytest.param(name, {}, marks=pytest.mark.slow) for name in CASES if name not in QUICK),
+        *(pytest.param(name, {"noise": "common"}, marks=pytest.mark.slow) for name in CASES),
     ],
     ids=str,
 )
@@ -79,3 +81,70 @@ def test_states_are_visited_as_often_as_they_are_probable(name, options, few, mo
     for state, probability in found.items():
         expected[sum(state)] += probability
     np.testing.assert_allclose(sizes, expected, atol=0.025)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_forward_draws_have_the_sizes_of_the_prior(name):
+    arguments, parameters = CASES[name]
+    model = bid.column_selection(table(), **arguments)
+    include, exclude = arguments.get("include", ()), arguments.get("exclude", ())
+    states = list(product((0, 1), repeat=COLUMNS))
+    logs = np.array([log_prior(state, parameters, include, exclude) for state in states])
+    expected = np.exp(logs - logsumexp(logs))
+    drawn = pm.draw(model["r"], 4000, random_seed=1)
+    counts = np.bincount(drawn @ 2 ** np.arange(COLUMNS), minlength=2**COLUMNS)
+    counts = counts[np.array(states) @ 2 ** np.arange(COLUMNS)]
+    assert not counts[expected == 0].any()
+    possible = expected > 0
+    assert stats.chisquare(counts[possible], 4000 * expected[possible]).pvalue > 1e-4
+    if "expected" in arguments:
+        assert expected @ np.sum(states, axis=1) == pytest.approx(arguments["expected"])
+    if name == "uniform":
+        sizes = np.bincount(np.sum(states, axis=1), weights=expected)
+        np.testing.assert_allclose(sizes, 1 / (COLUMNS + 1))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_ladder_has_the_prior_of_the_graph(name):
+    arguments, parameters = CASES[name]
+    model = bid.column_selection(table(), **arguments)
+    closed_form, log_density = marginal_of(model)[0], model.compile_logp(vars=[model["r"]])
+    forced = np.isinf(closed_form.log_odds)
+    np.testing.assert_array_equal(
+        np.flatnonzero(forced),
+        sorted([*arguments.get("include", ()), *arguments.get("exclude", ())]),
+    )
+    point = model.initial_point(random_seed=1)
+    fixed = {"k": 3}.items() <= arguments.items()
+    found = []
+    for state in product((0, 1), repeat=COLUMNS):
+        state = np.array(state)
+        value = float(log_density(point | {"r": state}))
+        if np.isfinite(value):
+            assert (state[forced] == (closed_form.log_odds[forced] > 0)).all()
+            found.append(value - closed_form.log_sizes[state.sum()])
+    assert np.ptp(found) < 1e-10
+    assert fixed or abs(found[0]) < 1e-10
+
+
+def test_the_papers_scheme_says_what_it_does_not_serve():
+    for arguments in ({}, {"k": 2, "include": [0]}):
+        model = bid.column_selection(table(), **arguments)
+        step = bid.SwapStep if arguments else bid.FlipStep
+        with model, pytest.raises(ValueError, match="scheme must be 'collapsed'"):
+            step([model["r"]], scheme="paper")
+
+
+def test_parameters_of_the_size_may_be_random():
+    rng = np.random.default_rng(3)
+    A = rng.normal(size=(6, 3))
+    with pm.Model() as model:
+        spread = pm.Gamma("spread", 2, 1)
+        r = bid.StateVector("r", alpha=1, beta=spread, n=3)
+        sigma2 = pm.InverseGamma("sigma2", 2, 1)
+        Y = pm.Normal("Y", 0, 1, shape=(3, 3))
+        pm.Normal("A", (A * r) @ Y, pm.math.sqrt(sigma2), observed=A)
+    joint = find_decompositions(model)[0].joint
+    assert not joint.state_prior.odds_are_fixed
+    sizes = joint.log_prior_sizes(model.initial_point() | {"spread_log__": np.log(2.0)})
+    np.testing.assert_allclose(sizes, betaln(1 + np.arange(4), 5 - np.arange(4)) - betaln(1, 2))
