@@ -71,13 +71,14 @@ def main() -> None:
                 compute_convergence_checks=False,
             )
             result = bid.decompose(idata, table, random_seed=options.seed)
-            converged = bid.check_convergence(idata).converged
+            if not bid.check_convergence(idata).converged:
+                said += " Chains did not converge."
         found = as_one(np.asarray(idata["posterior"]["r"]), list(model.coords["basis"]))
         known = found.mean() if known is None else known
         off = (found.mean() - known).abs().max()
         shown = ", ".join(f"{column} {found[column].mean():.2f}" for column in result.columns)
         r2 = result.mean_r2["r2"]
-        print(f"| {name} | {shown} | {off:.3f} | {r2:.3f} | {said} {converged} |", flush=True)
+        print(f"| {name} | {shown} | {off:.3f} | {r2:.3f} | {said or 'nothing'} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -74,7 +74,8 @@ def look_at(
         "index",
         [[column for column in np.flatnonzero(varies) if _is_index(matrix, column, labels)]],
         "columns that number its rows or name them, rather than measure something: {}. They are "
-        "kept, and may be chosen. Leave them out, or name them in `exclude`.",
+        "kept, may be chosen, and are to be explained: leave them out. What is in `exclude` is not "
+        "chosen, but explained.",
     )
     if matrix.observed is not None:
         number = matrix.observed.sum(axis=0)
@@ -100,8 +101,9 @@ def look_at(
     add(
         "copies",
         [kept[group] for group in groups],
-        "columns that are copies of each other, up to shift and scale: {}. They are kept, and "
-        "share the probability of being chosen.",
+        "columns that are copies of each other, up to shift and scale: {}. They are kept, share "
+        "the probability of being chosen, and each of them is to be explained, so that one is "
+        "likely to be chosen. Leave out all but one of what is the same measurement.",
     )
     again = [column for group in groups for column in group[1:]]
     others = np.setdiff1d(np.arange(kept.size), again)
