@@ -33,7 +33,7 @@ def main(arguments: list[str] | None = None) -> None:
     values = (elevation - elevation.mean()) / elevation.std()
     A = pd.DataFrame(values, columns=[f"line {number}" for number in range(values.shape[1])])
 
-    with bid.gbt(A, k=LINES, identity=True):
+    with bid.column_selection(A, k=LINES, standardize=False):
         idata = pm.sample(
             length, tune=length, chains=2, cores=1, random_seed=1, progressbar=not options.quick
         )

@@ -1,7 +1,7 @@
 """How many columns do the data call for?
 
 Five of sixteen columns explain the others. The paper's model rewards every column more with a
-perfect fit of that column, and keeps nearly all. With the identity inside the model a chosen column
+perfect fit of that column, and keeps nearly all. In the model of `column_selection` a chosen column
 has to pay for itself, and the posterior of K is about the data.
 """
 
@@ -25,20 +25,20 @@ def main(arguments: list[str] | None = None) -> None:
 
     figure, axes = plt.subplots(1, 3, figsize=(10, 3.2), sharey=True, layout="constrained")
     cases = [
-        ("the paper's model, 60 rows", 60, False),
-        ("identity inside, 60 rows", 60, True),
-        ("identity inside, 8 rows", 8, True),
+        ("the paper's model, 60 rows", 60, bid.gbt),
+        ("column selection, 60 rows", 60, bid.column_selection),
+        ("column selection, 8 rows", 8, bid.column_selection),
     ]
-    for ax, (title, rows, identity) in zip(axes, cases, strict=True):
+    for ax, (title, rows, make) in zip(axes, cases, strict=True):
         A = bid.datasets.make_planted(rows=rows, columns=16, rank=5, noise=0.5, seed=3).A
-        with bid.gbt(A, identity=identity):
+        with make(A):
             idata = pm.sample(
                 length, tune=length, chains=2, cores=1, random_seed=1, progressbar=False
             )
         size = idata["posterior"]["K"].to_series().value_counts(normalize=True).sort_index()
         found = ", ".join(f"{k} ({p:.0%})" for k, p in size.nlargest(3).items())
         print(f"{title}: most probable K {found}; 5 were planted")
-        ax.bar(size.index, size, color="C1" if identity else "0.6")
+        ax.bar(size.index, size, color="0.6" if make is bid.gbt else "C1")
         ax.axvline(5, color="k", linewidth=1, linestyle=":")
         ax.set(title=title, xlabel="number of columns K", xlim=(0, 17))
         ax.set_xticks([1, 5, 10, 16])

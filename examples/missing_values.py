@@ -34,10 +34,8 @@ def main(arguments: list[str] | None = None) -> None:
     shown = np.ones(returns.shape, dtype=bool)
     shown[tuple(hidden.T)] = False
     A = returns.where(shown)
-    centre, scale = A.mean(), A.std()
-    A = (A - centre) / scale
 
-    with bid.gbt(A, identity=True, missing="mask"):
+    with bid.column_selection(A):
         idata = pm.sample(
             length, tune=length, chains=2, cores=1, random_seed=1, progressbar=not options.quick
         )
@@ -46,18 +44,20 @@ def main(arguments: list[str] | None = None) -> None:
 
     print(f"{A.isna().to_numpy().mean():.0%} of the entries are missing or hidden")
     print(f"shares that stand for the others: {', '.join(result.columns)}")
-    standardised = (returns - centre) / scale
     truth = pd.Series(
         {
-            (returns.index[row], returns.columns[column]): standardised.iloc[row, column]
+            (returns.index[row], returns.columns[column]): returns.iloc[row, column]
             for row, column in hidden
         }
     )
     found = predicted.loc[truth.index]
     inside = ((truth >= found["lower"]) & (truth <= found["upper"])).mean()
     print(f"{inside:.0%} of {len(truth)} hidden entries lie in their 90 % intervals")
-    error = np.sqrt(np.mean((truth - found["mean"]) ** 2))
-    print(f"error {error:.2f}; that of the column's mean {np.sqrt(np.mean(truth**2)):.2f}")
+    share = truth.index.get_level_values("column")
+    error, usual = (
+        np.sqrt(np.mean((truth - guess) ** 2)) for guess in (found["mean"], A.mean()[share].values)
+    )
+    print(f"error {error:.3f}; that of the column's mean {usual:.3f}")
 
     figure, ax = plt.subplots(figsize=(6, 4.2), layout="constrained")
     half = (found["upper"] - found["lower"]) / 2
@@ -66,7 +66,7 @@ def main(arguments: list[str] | None = None) -> None:
     ends = [truth.min(), truth.max()]
     ax.plot(ends, ends, color="k", linewidth=0.8)
     ax.set(
-        xlabel="hidden return (standard deviations)",
+        xlabel="hidden monthly return (logarithm)",
         ylabel="90 % interval of the prediction",
         title="entries that the model was not shown",
     )

@@ -29,7 +29,7 @@ def main(arguments: list[str] | None = None) -> None:
     noise = np.random.default_rng(5).normal(scale=0.03, size=len(planted.A))
     A = planted.A.assign(twin=planted.A[original] + noise)
 
-    with bid.gbt(A, identity=True):
+    with bid.column_selection(A):
         idata = pm.sample(
             length, tune=length, chains=2, cores=1, random_seed=1, progressbar=not options.quick
         )

@@ -189,8 +189,8 @@ READ_ONLY = A.copy()
 READ_ONLY.setflags(write=False)
 
 
-# Arrays of one entry are contiguous whatever they are views of: kernels are compiled for them.
-SINGLE = pytest.mark.xdist_group("single column")
+# Arrays of one entry are contiguous whatever they are views of: all kernels are compiled for them.
+SINGLE = pytest.mark.slow
 
 
 @pytest.mark.parametrize(
