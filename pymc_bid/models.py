@@ -16,6 +16,8 @@ def column_selection(
     bounds=(-1.0, 1.0),
     missing="mask",
     hierarchical=False,
+    alpha_sigma=1.0,
+    beta_sigma=1.0,
     **prior,
 ):
     """Few columns of a table that explain all the others: the model for a table as it comes.
@@ -62,6 +64,11 @@ def column_selection(
         of their column if `standardize`, else 0, as observed as any other. None: an error.
     hierarchical : bool
         Whether each weight has a mean and a precision of its own, as in `gbtn`.
+    alpha_sigma, beta_sigma : float, array or PyMC variable
+        Shape and scale of the prior of the noise variances. By default that of the chosen columns'
+        variances, so that a column which nobody explains has the same density whether it is chosen
+        or not. The paper's shape of 0.1, as vague as a prior can be, would count against every
+        column that is left to be explained, and with few rows all would be chosen.
     **prior
         Any other number of the prior by its name in `gbt`, or in `gbtn` if `hierarchical`.
 
@@ -82,6 +89,7 @@ def column_selection(
     """
     known = dict((gbtn if hierarchical else gbt).__kwdefaults__)
     chosen = {"inclusion": inclusion, "include": include, "exclude": exclude}
+    known |= {"alpha_sigma": alpha_sigma, "beta_sigma": beta_sigma}
     numbers = set(known) - {"pool", "bounds", "identity", "missing", "noise", *chosen}
     for name in set(prior) - numbers:
         raise TypeError(

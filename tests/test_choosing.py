@@ -97,3 +97,14 @@ def test_other_kinds_of_arguments_are_refused():
         share = pm.Beta("share", 1, 1)
         with pytest.raises(TypeError, match="inclusion is a variable"):
             bid.gbt(TABLE, inclusion=share, include=["a"])
+
+
+def test_a_column_that_nobody_explains_has_the_same_density_chosen_or_not():
+    # All chosen, or none: each column has a density of its own, and nothing is explained.
+    def evidence(columns, **prior):
+        model = bid.column_selection(TABLE, **prior)
+        return bid.log_evidence(model, columns, random_seed=1)
+
+    none, everything = evidence([]), evidence(list(TABLE))
+    assert abs(none.value - everything.value) < 5 * none.standard_error < 0.02
+    assert evidence([], alpha_sigma=0.1).value < none.value - 1
