@@ -111,7 +111,7 @@ class SetsOfModel:
     """
 
     def __init__(self, model: Model, state: str | None = None):
-        self.decomposition = decomposition = _decomposition_in(model, state)
+        self.decomposition = decomposition = decomposition_in(model, state)
         name = decomposition.roles.state.name
         self.fixed_size = decomposition.joint.size(model.initial_point())
         self.prefix = name[: name.rfind("::") + 2] if "::" in name else ""
@@ -132,8 +132,8 @@ class SetsOfModel:
         given = Given.at(joint, builder, point)
         self.log_odds = given.log_odds
         self._with_prior = Conditional(joint, builder, given, point)
-        # What the prior says of single columns is no evidence.
-        given = given._replace(log_odds=np.zeros(size))
+        # What the prior says of sets is no evidence.
+        given = given._replace(log_odds=np.zeros(size), log_sizes=np.zeros(size + 1))
         self._conditional = Conditional(joint, builder, given, point)
         self._marginal, self._box = builder.build(point, np.zeros(size), given.regressions.prior)
         rows = joint.products().rows.sum()
@@ -190,7 +190,8 @@ class SetsOfModel:
         return DrawsOfSet(evidence, logs, weights, variances)
 
 
-def _decomposition_in(model: Model, state: str | None) -> Decomposition:
+def decomposition_in(model: Model, state: str | None) -> Decomposition:
+    """Return the decomposition that has this state vector, or the only one."""
     found = {
         decomposition.roles.state.name: decomposition
         for decomposition in find_decompositions(model)

@@ -4,11 +4,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from pymc.model import Model
 
 from pymc_bid.plots.layout import label_columns, make_axes
 from pymc_bid.results.decomposition import InterpolativeDecomposition
 from pymc_bid.results.diagnostics import autocorrelation, state_summary
 from pymc_bid.results.posterior import read_error, read_posterior, read_state
+from pymc_bid.results.size_prior import read_size_prior
 
 WORTH_A_NAME = 0.05
 """Probability from which a column is named where there is no room to name all."""
@@ -73,15 +75,25 @@ def plot_inclusion(
 
 
 def plot_size(
-    source: Any, *, state: str = "r", axes: Any = None, figsize: tuple[float, float] = (10, 3.5)
+    source: Any,
+    *,
+    state: str = "r",
+    model: Model | None = None,
+    axes: Any = None,
+    figsize: tuple[float, float] = (10, 3.5),
 ):
     """Draw the number of chosen columns K over the iterations of each chain, and its distribution.
+
+    Next to the distribution stands the prior where it is known: from the model, or from draws of
+    the prior in `source` (`pm.sample_prior_predictive`).
 
     Parameters
     ----------
     source : InterpolativeDecomposition, arviz.InferenceData or xarray.DataTree
     state : str
         Name of the state vector in draws.
+    model : pymc.Model, optional
+        The model sampled, for its prior; that of the context if not given.
     axes, figsize
         Two axes to draw on, or the size of a new figure; the axes are returned.
 
@@ -100,8 +112,18 @@ def plot_size(
     over.set(xlabel="draw", ylabel="number of columns K")
     over.yaxis.get_major_locator().set_params(integer=True, min_n_ticks=1)
     values, counts = np.unique(size, return_counts=True)
-    distribution.barh(values, counts / counts.sum(), height=0.8, color="0.6")
+    distribution.barh(values, counts / counts.sum(), height=0.8, color="0.6", label="posterior")
     distribution.set(xlabel="probability", ylim=(values[0] - 0.9, values[-1] + 0.9))
+    prior = read_size_prior(source, state, model)
+    if prior is not None:
+        # All of it, however far from the draws, or it would look like less.
+        likely = np.flatnonzero(prior >= 0.01 * prior.max())
+        low, high = min(values[0], likely[0]), max(values[-1], likely[-1])
+        distribution.set_ylim(low - 0.9, high + 0.9)
+        distribution.plot(
+            prior, np.arange(prior.size), "o-", color="C1", markersize=3, label="prior"
+        )
+        _legend(distribution)
     _legend(over)
     return axes
 
