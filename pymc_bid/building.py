@@ -15,6 +15,7 @@ from pymc_bid.inputs import (
     OBSERVED,
     ROWS,
     Matrix,
+    check_offsets,
     labels_or_numbers,
     read_bounds,
     read_matrix,
@@ -69,6 +70,8 @@ def build_model(
     candidates = target if pool is None else read_matrix(pool, "pool", missing)
     if pool is not None:
         _check_pool(target, candidates, identity)
+    check_offsets(target, "A")
+    check_offsets(candidates, "A" if pool is None else "pool")
     (rows, columns), size = target.values.shape, candidates.values.shape[1]
     if noise not in NOISE:
         raise ValueError(f"noise must be one of {NOISE}, got {noise!r}.")

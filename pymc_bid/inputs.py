@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from pytensor.graph.basic import Variable
 
 from pymc_bid.compression import CompressedMatrix, labels_of, require_real_matrix
+from pymc_bid.regression import LARGEST_OFFSET, find_far_columns
 
 ROWS = "number_of_rows"
 """Name of the data that say how many rows a compressed matrix had."""
@@ -76,6 +77,18 @@ def read_matrix(data: Any, name: str, missing: str | None = None) -> Matrix:
         if not np.isfinite(np.vdot(values, values)):
             raise ValueError(f"The squares of {name} overflow; rescale it to unit variance.")
     return Matrix(values, rows, columns, len(values), observed=observed)
+
+
+def check_offsets(matrix: Matrix, name: str) -> None:
+    """Refuse a matrix with columns so far from 0 that their products say nothing."""
+    far = find_far_columns(matrix.values, matrix.compressed)
+    if far.size > 0:
+        labels = labels_or_numbers(matrix.columns, matrix.values.shape[1])[far]
+        raise ValueError(
+            f"Column {labels[0]} of {name} lies further from 0 than {LARGEST_OFFSET:g} of its "
+            f"standard deviations: inner products, which the samplers work with, lose the digits "
+            "in which its entries differ. Subtract the means of the columns first."
+        )
 
 
 def labels_or_numbers(labels: NDArray | None, length: int) -> NDArray:

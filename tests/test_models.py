@@ -124,6 +124,8 @@ def test_initvals_of_the_user_are_respected():
         (np.ma.masked_greater(A, 0.5), ValueError, "nan or infinite"),
         (np.full((2, 2), 1e160), ValueError, "overflow; rescale"),
         (pd.DataFrame({"a": ["x"], "b": [1.0]}), TypeError, "A must hold real numbers"),
+        (A + 1e10 * np.eye(4)[2], ValueError, "Column 2 of A lies further from 0 .*the means"),
+        (bid.compress(A + 1e12), ValueError, "Column 0 of A lies further from 0"),
     ],
 )
 def test_bad_matrices_are_refused_by_name(data, error, message):

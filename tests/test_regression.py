@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from pymc_bid.regression import reduce_regression
+from pymc_bid.compression import compress
+from pymc_bid.regression import find_far_columns, reduce_regression
 
 
 @pytest.mark.parametrize("rows", [1, 5, 6, 40])
@@ -57,3 +58,16 @@ def test_overflow_and_nan_are_refused():
         reduce_regression(np.full((2, 2), 1e200), np.ones((2, 1)))
     with pytest.raises(ValueError, match="target has entries"):
         reduce_regression(np.ones((2, 2)), np.full((2, 1), np.nan))
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1.0, 1e150])
+def test_columns_are_refused_where_products_do_not_tell_their_entries_apart(scale):
+    rng = np.random.default_rng(2)
+    columns = [rng.normal(size=20) + offset for offset in (0.0, 1e5, -1e6, 1e12)]
+    data = scale * np.column_stack([*columns, np.zeros(20), np.full(20, 0.1)])
+    # A constant column has nothing to lose.
+    assert find_far_columns(data).tolist() == [2, 3]
+    assert find_far_columns(compress(data / scale).factor, True).tolist() == [2, 3]
+    with pytest.raises(ValueError, match="Column 2 of the pool lies further from 0 than 300000"):
+        reduce_regression(data / scale, data / scale)
+    reduce_regression(data[:, :2] / scale, data[:, :2] / scale)

@@ -74,7 +74,7 @@ class StatePrior:
         """Return the log odds of each of `size` columns, less further terms that are not linear."""
         odds = np.zeros(size)
         for probability in self._probability.as_floats(point):
-            with np.errstate(divide="ignore"):
+            with np.errstate(divide="ignore", invalid="ignore"):
                 odds += np.log(probability) - np.log1p(-probability)
         for columns, sign in zip(self._forced, (1, -1), strict=False):
             odds[columns] = sign * np.inf

@@ -27,7 +27,7 @@ from pymc_bid.graph.decomposition import (
 from pymc_bid.graph.values import Point
 from pymc_bid.steps.interrupts import finish_before_interrupt
 from pymc_bid.steps.rehearsal import rehearse
-from pymc_bid.steps.starting_point import check_starting_point
+from pymc_bid.steps.starting_point import check_draws, check_starting_point, check_state
 
 
 class _Rehearsed(ABCMeta):
@@ -119,7 +119,7 @@ class DecompositionStep(BlockedStep, metaclass=_Rehearsed):
         self.vars = [model.rvs_to_values[variable] for variable in claimed]
         self.tune = True
         self.rng = get_random_generator(rng)
-        self._checked_with: np.random.Generator | None = None
+        self._checked: tuple = (None, None, None)
 
     @classmethod
     def claimed(cls, decomposition: Decomposition, model: Model) -> list[Variable]:
@@ -151,12 +151,23 @@ class DecompositionStep(BlockedStep, metaclass=_Rehearsed):
     def step(self, point):
         """Return a new point and what is to be recorded of it, as PyMC asks for."""
         # Once, not wherever data are read: a `pm.Data` container may have been given new ones.
-        self.decomposition.joint.refresh()
-        # Each chain has a generator of its own.
-        if self._checked_with is not self.rng:
+        joint = self.decomposition.joint
+        joint.refresh()
+        if not self._is_checked(point):
             self.check_start(point)
-            self._checked_with = self.rng
-        return self.update(point)
+        check_state(joint, point)
+        after, statistics = self.update(point)
+        check_draws(type(self).__name__, point, after)
+        return after, statistics
+
+    def _is_checked(self, point: Point) -> bool:
+        """Whether one like this was checked before; from now on it counts as such.
+
+        Each chain has a generator of its own; data and other steps may change what fits.
+        """
+        before, products = self._checked, self.decomposition.joint.products()
+        self._checked = self.rng, products, [np.shape(value) for value in point.values()]
+        return before[0] is self.rng and before[1] is products and before[2] == self._checked[2]
 
     def check_start(self, point: Point) -> None:
         """Refuse a point that a chain can't start from."""

@@ -23,7 +23,11 @@ from pymc_bid.steps.ladder import Ladder
 from pymc_bid.steps.marginal import MarginalBuilder
 from pymc_bid.steps.moves import make_moves
 from pymc_bid.steps.noise import NoiseStep, can_draw_noise
-from pymc_bid.steps.starting_point import check_number_of_ones
+from pymc_bid.steps.starting_point import (
+    check_number_of_ones,
+    check_odds,
+    check_same_shape,
+)
 from pymc_bid.steps.weights import WeightStep
 
 SCHEMES = ("collapsed", "paper")
@@ -89,6 +93,7 @@ class StateStep(DecompositionStep):
         self.scheme = scheme
         noise_is_free = all(can_draw_noise(part, modelcontext(model)) for part in joint.parts)
         self._builder = MarginalBuilder(joint, noise_is_free)
+        self._shape = joint.products().cross.shape
         self._given: Given | None = None
         self.ladder = Ladder(self.fixed_size, self._builder.given_noise, warm_up)
         self.frozen: Frozen | None = None
@@ -124,9 +129,12 @@ class StateStep(DecompositionStep):
         return claimed
 
     def check_start(self, point):
-        """Refuse a point with another number of ones than the prior has, too."""
+        """Refuse a point with another number of ones than the prior has, or no prior, too."""
         super().check_start(point)
-        check_number_of_ones(self.decomposition.joint, point)
+        joint = self.decomposition.joint
+        check_number_of_ones(joint, point)
+        check_odds(joint, point)
+        check_same_shape(joint, self._shape)
 
     def update(self, point):
         """Update the state vector once."""

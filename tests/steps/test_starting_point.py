@@ -23,6 +23,8 @@ WRONG = {
     "own variances of another shape": ("omega2", np.ones(3), r"shape \(3,\)"),
     "own variances of zero": ("omega2", np.zeros(4), "0.0: it needs positive"),
     "precisions of zero": ("mu_tau", TAU, "0.0: it needs positive"),
+    "weights in words": ("Y", np.full((4, 4), "a"), "values of type"),
+    "complex noise": ("sigma2", np.array(1j), "values of type complex"),
 }
 
 
@@ -39,7 +41,7 @@ def test_a_point_that_does_not_fit_is_refused(model, kind, name, value, message)
         step = kind([model[updated]])
     point = model.initial_point()
     assert np.shape(point[name]) != value.shape or not np.array_equal(point[name], value)
-    with pytest.raises(ValueError, match=f"^{name} can't start .*{message}"):
+    with pytest.raises((TypeError, ValueError), match=f"^{name} can't start .*{message}"):
         step.step(point | {name: value})
     step.step(point)
 
@@ -73,3 +75,67 @@ def test_a_state_vector_that_is_data_is_looked_at():
     step.rng = np.random.default_rng(1)
     with pytest.raises(ValueError, match=r"^r (is no state vector|can't start)"):
         step.step(model.initial_point())
+
+
+@pytest.mark.parametrize("kind", [bid.SwapStep, bid.NoiseStep, bid.WeightStep])
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("r", np.ones(6, int), r"r can't start with shape \(6,\)"),
+        ("Y", np.zeros((8, 3)), r"Y can't start with shape \(8, 3\)"),
+        ("r", np.array([0, 2, 0, 0]), r"r is \[0 2 0 0\]: it needs zeros and ones"),
+        ("r", np.array([0, -1, 0, 0]), r"r is \[ 0 -1  0  0\]: it needs zeros and ones"),
+    ],
+)
+def test_what_another_step_has_spoilt_is_refused(model, kind, name, value, message):
+    updated = {bid.SwapStep: "r", bid.NoiseStep: "sigma2", bid.WeightStep: "Y"}[kind]
+    with model:
+        step = kind([model[updated]])
+    point, _ = step.step(model.initial_point())
+    with pytest.raises(ValueError, match=message):
+        step.step(point | {name: value})
+
+
+@pytest.mark.parametrize("kind", [bid.FlipStep, bid.NoiseStep, bid.WeightStep])
+def test_data_of_another_shape_are_refused_between_iterations(kind):
+    updated = {bid.FlipStep: "r", bid.NoiseStep: "sigma2", bid.WeightStep: "Y"}[kind]
+    model = bid.gbt(A, identity=True)
+    with model:
+        step = kind([model[updated]])
+    point, _ = step.step(model.initial_point())
+    with model:
+        coords = {dim: list("abcdef") for dim in ("column", "basis")}
+        pm.set_data({"target": np.zeros((9, 6)), "own_mean": np.zeros(6)}, coords=coords)
+    with pytest.raises(ValueError, match=r"r can't start with shape \(4,\): it needs \(6,\)"):
+        step.step(point)
+    # Nor do replicas fit where all else does.
+    shapes = {"r": 6, "sigma2": (), "omega2": 6, "Y": (6, 6)}
+    point = {name: np.ones(shape, point[name].dtype) for name, shape in shapes.items()}
+    if kind is bid.FlipStep:
+        with pytest.raises(ValueError, match="made for 4 columns that explain 4"):
+            step.step(point)
+    else:
+        step.step(point)
+
+
+def test_parameters_that_a_chain_cannot_start_from_are_named():
+    with pm.Model() as model:
+        tau = pm.Normal("tau")
+        share = pm.Normal("share")
+        bid.gbt(A, tau=tau, inclusion=share)
+        weights, state = bid.WeightStep([model["Y"]]), bid.FlipStep([model["r"]])
+    point = model.initial_point()
+    with pytest.raises(ValueError, match=r"prior of Y has the precision nan .* positive"):
+        weights.step(point | {"tau": np.array(np.nan)})
+    with pytest.raises(ValueError, match="r can't start where the prior probability of its entry"):
+        state.step(point | {"tau": np.array(1.0), "share": np.array(2.0)})
+
+
+@pytest.mark.parametrize("name", ["sigma2", "Y"])
+def test_a_step_that_would_draw_a_nan_says_what_it_was_given(model, name, monkeypatch):
+    with model:
+        step = bid.WeightStep([model["Y"]])
+    point = model.initial_point()
+    monkeypatch.setattr(step, "update", lambda point: (point | {name: point[name] * np.nan}, [{}]))
+    with pytest.raises(FloatingPointError, match=f"WeightStep .* nan for {name}, given r from 0"):
+        step.step(point)
