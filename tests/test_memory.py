@@ -1,8 +1,12 @@
 """Memory of the draws: said before sampling if it is more than there is."""
 
+import gc
+import pickle
 import warnings
+import weakref
 from types import SimpleNamespace
 
+import cloudpickle
 import numpy as np
 import psutil
 import pymc as pm
@@ -10,6 +14,7 @@ import pytest
 
 import pymc_bid as bid
 from pymc_bid import memory
+from pymc_bid.graph.decomposition import find_decompositions
 
 COLUMNS, CHAINS, DRAWS, TUNE = 6, 2, 4, 3
 # r and omega2, K, sigma2, Y, all of eight bytes.
@@ -83,3 +88,20 @@ def test_free_memory_is_that_of_the_container(limit, expected, tmp_path, monkeyp
         (tmp_path / "memory.max").write_text(f"{limit}\n")
         (tmp_path / "memory.current").write_text("4000\n")
     assert memory.free_memory() == expected
+
+
+@pytest.mark.parametrize("options", [{"k": 2}, {"identity": True}], ids=["fixed", "identity"])
+def test_a_model_that_was_sampled_is_freed(options):
+    """With its matrix: what is known of a model must not outlive it."""
+    model = bid.gbt(np.random.default_rng(0).normal(size=(9, 4)), **options)
+    with model:
+        idata = pm.sample(
+            2, tune=2, chains=1, cores=1, progressbar=False, compute_convergence_checks=False
+        )
+    assert bid.decompose(idata, model["target"].get_value()).columns is not None
+    left = [weakref.ref(model), weakref.ref(find_decompositions(model)[0])]
+    copied = pickle.loads(cloudpickle.dumps(model))
+    assert find_decompositions(copied)[0] is not left[1]()
+    del model
+    gc.collect()
+    assert [reference() for reference in left] == [None, None]

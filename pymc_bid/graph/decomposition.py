@@ -1,6 +1,6 @@
 """An interpolative decomposition found in a PyMC model: its data and its values at a point."""
 
-from weakref import WeakKeyDictionary, WeakSet
+from weakref import WeakSet
 
 import numpy as np
 import pytensor.tensor as pt
@@ -187,9 +187,20 @@ class Decomposition:
         return all(not quantities.names for quantities in known if quantities is not None)
 
 
-_found: WeakKeyDictionary[Model, tuple[tuple[Variable, ...], list[Decomposition]]] = (
-    WeakKeyDictionary()
-)
+class _Found:
+    """What was found in a model. It refers to the model, so only the model may refer to it."""
+
+    attribute = "_pymc_bid_found"
+
+    def __init__(self, variables=(), decompositions=()):
+        self.variables: tuple[Variable, ...] = variables
+        self.decompositions: list[Decomposition] = decompositions
+
+    def __reduce__(self):
+        # A copy of the model has other variables.
+        return _Found, ()
+
+
 _remembered: WeakSet[Model] = WeakSet()
 
 
@@ -211,11 +222,11 @@ def models_of(variable: Variable) -> list[Model]:
 def find_decompositions(model: Model) -> list[Decomposition]:
     """Return every decomposition in a model; parts of it that are not one are left out."""
     variables = (*model.basic_RVs, *model.potentials)
-    known = _found.get(model)
-    if known is not None and known[0] == variables:
-        for decomposition in known[1]:
+    known = getattr(model, _Found.attribute, _Found())
+    if known.variables == variables:
+        for decomposition in known.decompositions:
             decomposition.refresh()
-        return known[1]
+        return known.decompositions
     decompositions = []
     # Each once: PyMC 5.28 lists them again when a posterior predictive was drawn.
     for likelihood in dict.fromkeys(model.observed_RVs):
@@ -228,7 +239,7 @@ def find_decompositions(model: Model) -> list[Decomposition]:
         joint = Joint(parts, model)
         for part in parts:
             part.joint = joint
-    _found[model] = (variables, decompositions)
+    setattr(model, _Found.attribute, _Found(variables, decompositions))
     return decompositions
 
 
