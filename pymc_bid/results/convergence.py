@@ -14,6 +14,7 @@ R_HAT_LIMIT = 1.01
 STATE_R_HAT_LIMIT = 1.02
 """R-hat of the worst of many rare flips is noisier than that of one number."""
 ESS_PER_CHAIN = 100
+"""Also the fewest draws of a chain that tell anything."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,17 @@ def check_convergence(idata: Any, *, state: str = "r", noise: str = "sigma2") ->
     known = quantity_table(idata, states, noise)
     reasons, bad, unknown = _state_reasons(states, numbers, labels, state, read_ladder(idata))
     table, known = known.copy(), known.dropna()
+    for name in table.index[~table["finite"]]:
+        reasons.append(f"{name} has draws that are nan or infinite, which are no draws.")
+        bad = True
+    table, known = table.drop(columns="finite"), known.drop(columns="finite")
+    draws = states.shape[1]
+    if draws < ESS_PER_CHAIN:
+        reasons.append(
+            f"There are {draws} draws of each chain, and {ESS_PER_CHAIN} or more are needed to "
+            "tell anything: take more draws."
+        )
+        unknown = True
     if np.isfinite(numbers["ess"]).any():
         table.loc[state] = [np.nanmin(numbers["ess"]), np.nanmax([*numbers["r_hat"], 1.0])]
     if chains == 1:
@@ -84,7 +96,7 @@ def check_convergence(idata: Any, *, state: str = "r", noise: str = "sigma2") ->
                 f"{ESS_PER_CHAIN * chains} or more: take more draws."
             )
             bad = True
-        if not bad:
+        if not bad and draws >= ESS_PER_CHAIN:
             agreed = f"{chains} chains agree on {', '.join(known.index)}"
             reasons.insert(0, f"{agreed}: R-hat at most {worst:.3f}, ESS at least {least:.0f}.")
     converged = False if bad else None if unknown else True

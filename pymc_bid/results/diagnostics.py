@@ -128,7 +128,7 @@ def ess_per_second(idata: Any, *, state: str = "r", noise: str = "sigma2") -> pd
 
 
 def quantity_table(idata: Any, states: NDArray[np.bool_], noise: str) -> pd.DataFrame:
-    """ESS and R-hat of K, the noise variance and the error."""
+    """ESS and R-hat of K, the noise variance and the error, and whether their draws are finite."""
     posterior, error = read_posterior(idata), read_error(idata)
     series: dict[str, NDArray] = {"K": states.sum(axis=2)}
     if noise in posterior:
@@ -137,10 +137,16 @@ def quantity_table(idata: Any, states: NDArray[np.bool_], noise: str) -> pd.Data
         series[noise] = variance if variance.ndim == 2 else np.exp(np.log(variance).mean(axis=2))
     if error is not None:
         series["error"] = error
+    finite = {name: bool(np.isfinite(x).all()) for name, x in series.items()}
     return pd.DataFrame(
-        {name: [effective_size(x), r_hat(x)] for name, x in series.items()},
-        index=["ess", "r_hat"],
-    ).T
+        {
+            "ess": {
+                name: effective_size(x) if finite[name] else np.nan for name, x in series.items()
+            },
+            "r_hat": {name: r_hat(x) if finite[name] else np.nan for name, x in series.items()},
+            "finite": finite,
+        }
+    )
 
 
 def autocorrelation(

@@ -31,7 +31,13 @@ def read_posterior(idata: Any) -> xr.Dataset:
         raise ValueError(
             f"idata ({type(idata).__name__}) has no posterior group; pass what pm.sample returned."
         )
-    sizes = [posterior.sizes.get(dim, 0) for dim in ("chain", "draw")]
+    for dim in ("chain", "draw"):
+        if dim not in posterior.sizes:
+            raise ValueError(
+                f"The posterior has no dimension {dim!r}. To select one {dim}, keep the dimension: "
+                f"idata.sel({dim}=[0])."
+            )
+    sizes = [posterior.sizes[dim] for dim in ("chain", "draw")]
     if min(sizes) == 0:
         raise ValueError(f"The posterior has no draws: {sizes[0]} chains of {sizes[1]} draws.")
     return posterior

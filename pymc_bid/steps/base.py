@@ -1,5 +1,6 @@
 """What the steps share: finding their decomposition in the model, and PyMC's calling convention."""
 
+import warnings
 from abc import ABCMeta
 from collections.abc import Callable
 from typing import ClassVar
@@ -15,6 +16,7 @@ from pymc.step_methods.compound import (
 from pymc.util import get_random_generator, get_value_vars_from_user_vars
 from pytensor.graph.basic import Variable
 from pytensor.tensor.random.basic import BernoulliRV
+from rich.console import Console
 from rich.progress import TextColumn
 from rich.table import Column
 
@@ -28,6 +30,8 @@ from pymc_bid.graph.values import Point
 from pymc_bid.steps.interrupts import finish_before_interrupt
 from pymc_bid.steps.rehearsal import rehearse
 from pymc_bid.steps.starting_point import check_draws, check_starting_point, check_state
+
+_CONSTANT = "invalid value encountered in scalar divide"
 
 
 class _Rehearsed(ABCMeta):
@@ -116,6 +120,10 @@ class DecompositionStep(BlockedStep, metaclass=_Rehearsed):
                     f"{type(self).__name__} can't update {variable.name}; in the decomposition of "
                     f"{self.decomposition.roles.likelihood.name} it updates {names}."
                 )
+        # PyMC has ArviZ divide 0 by 0 for every entry of a state vector that does not move.
+        warnings.filterwarnings(
+            "ignore", _CONSTANT, RuntimeWarning, r"arviz(_stats\.base|\.stats)\.diagnostics"
+        )
         self.vars = [model.rvs_to_values[variable] for variable in claimed]
         self.tune = True
         self.rng = get_random_generator(rng)
@@ -191,8 +199,9 @@ class DecompositionStep(BlockedStep, metaclass=_Rehearsed):
     statistics: ClassVar[dict[str, type]] = {}
     """Names (less the prefix) and types of what the step reports in `sample_stats`."""
 
-    shown: ClassVar[dict[str, tuple[str, str]]] = {}
-    """Statistics that PyMC's progress bar shows for each chain: their headings and formats."""
+    shown: ClassVar[dict[str, tuple[str, str, int]]] = {}
+    """Statistics that PyMC's progress bar shows for each chain: their headings and formats, and how
+    many characters wide a terminal has to be for them."""
 
     def report(self, **statistics) -> list[dict]:
         """Statistics in the form that PyMC records them."""
@@ -201,8 +210,10 @@ class DecompositionStep(BlockedStep, metaclass=_Rehearsed):
     @classmethod
     def _progressbar_config(cls, n_chains=1):
         columns = [
-            TextColumn(f"{{task.fields[bid_{name}]:{form}}}", table_column=Column(heading, ratio=1))
-            for name, (heading, form) in cls.shown.items()
+            TextColumn(f"{{task.fields[bid_{name}]:{form}}}", table_column=Column(heading))
+            for name, (heading, form, room) in cls.shown.items()
+            # PyMC's own columns are cut where there is no room.
+            if Console().width >= room
         ]
         return columns, {f"bid_{name}": [0] * n_chains for name in cls.shown}
 

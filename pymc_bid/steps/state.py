@@ -66,7 +66,7 @@ class StateStep(DecompositionStep):
 
     _state_class = StateStepState
     fixed_size: ClassVar[bool]
-    shown: ClassVar = {"K": ("K", "d")}
+    shown: ClassVar = {"K": ("K", "d", 0)}
 
     def __init__(
         self, vars, *, scheme="collapsed", warm_up=True, moves=(), model=None, **arguments

@@ -44,7 +44,7 @@ class WeightStep(DecompositionStep):
 
     name = "bid_weights"
     statistics: ClassVar = {"nu": np.int64, "sse": np.float64, "mse": np.float64}
-    shown: ClassVar = {"mse": ("Error", ".3g")}
+    shown: ClassVar = {"mse": ("Error", ".3g", 92)}
 
     def __init__(self, vars, *, nu=None, model=None, initial_point=None, **arguments):
         super().__init__(vars, model=model, **arguments)

@@ -1,7 +1,10 @@
 """A state vector that stands still is spoken of; numbers are those of plain NumPy."""
 
+import warnings
+
 import arviz as az
 import numpy as np
+import pymc as pm
 import pytest
 import xarray as xr
 
@@ -17,7 +20,7 @@ def result(states, **variables):
     return as_idata(posterior=xr.Dataset(values, coords={"basis": list("abc")}))
 
 
-STILL = np.zeros((2, 50, 3), dtype=int)
+STILL = np.zeros((2, 150, 3), dtype=int)
 APART = STILL.copy()
 APART[1, :, 0] = 1
 RNG = np.random.default_rng(0)
@@ -35,8 +38,25 @@ FRESH = RNG.normal(size=(4, 500))
         (result(MOVING, sigma2=FRESH + np.arange(4)[:, None]), False, "R-hat of sigma2"),
         (result(MOVING[:, :60], sigma2=FRESH[:, :60]), False, "take more draws"),
         (result(np.where(np.arange(4)[:, None, None] > 1, 0, MOVING)), False, "R-hat of 3 entries"),
+        (result(MOVING, sigma2=FRESH * np.nan), False, "sigma2 has draws that are nan"),
+        (
+            result(MOVING, sigma2=np.where(FRESH > 3.0, np.inf, FRESH)),
+            False,
+            "sigma2 has draws that",
+        ),
+        (
+            result(MOVING[:, :1], sigma2=FRESH[:, :1]),
+            False,
+            "1 draws of each chain, and 100 or more",
+        ),
+        (result(MOVING[:, :3]), None, "3 draws of each chain, and 100 or more are needed"),
+        (result(STILL[:, :99]), None, "99 draws of each chain, and 100"),
+        (result(MOVING[:1], sigma2=FRESH[:1]), None, "one chain"),
     ],
-    ids=["apart", "still", "one chain", "fine", "noise apart", "short", "state apart"],
+    ids=[
+        *("apart", "still", "one chain", "fine", "noise apart", "short", "state apart", "nan"),
+        *("infinite", "one draw", "three draws", "still and few", "one chain that moves"),
+    ],
 )
 def test_the_verdict_in_words(idata, converged, words):
     verdict = bid.check_convergence(idata)
@@ -131,6 +151,8 @@ def with_ladder(states, tried=50, accepted=40, trips=5):
         (with_ladder(APART), False, "Take more draws"),
         (with_ladder(APART, accepted=0), False, "the closed form is not like this model"),
         (with_ladder(MOVING), True, "4 chains agree"),
+        (with_ladder(STILL[:, :1]), None, "100 or more are needed"),
+        (with_ladder(STILL[:1]), None, "one chain"),
         (with_ladder(MOVING, trips=0), None, "no set came down"),
     ],
 )
@@ -138,3 +160,24 @@ def test_chains_that_could_not_have_left_are_not_called_converged(idata, converg
     verdict = bid.check_convergence(idata)
     assert verdict.converged is converged
     assert words in str(verdict)
+
+
+@pytest.mark.parametrize("dim", ["chain", "draw"])
+def test_a_chain_that_was_selected_without_its_dimension_is_named(dim):
+    idata = as_idata(posterior=read_group(result(STILL), "posterior").isel({dim: 0}))
+    with pytest.raises(ValueError, match=rf"no dimension '{dim}'.* idata.sel\({dim}=\[0\]\)"):
+        bid.check_convergence(idata)
+
+
+def test_a_state_vector_that_stands_still_brings_no_warning_and_hides_no_other():
+    planted = bid.datasets.make_planted(rows=20, columns=5, rank=2, noise=0.01, seed=1)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        with bid.gbt(planted.A, k=5, identity=True):
+            idata = pm.sample(100, tune=20, chains=2, cores=1, progressbar=False, random_seed=1)
+        assert (np.asarray(idata["posterior"]["r"]) == 1).all()
+        assert not [one for one in caught if one.category is RuntimeWarning]
+        np.float64(0.0) / np.float64(0.0)
+    assert [str(one.message) for one in caught if one.category is RuntimeWarning] == [
+        "invalid value encountered in scalar divide"
+    ]

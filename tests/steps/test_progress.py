@@ -6,6 +6,7 @@ for columns, or asks in another way, fails.
 
 import json
 import os
+import re
 import subprocess
 import sys
 from itertools import pairwise
@@ -43,16 +44,20 @@ for model in (several, one):
 """
 
 
-def test_each_chain_has_its_number_of_columns_and_its_error():
+def run(width):
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", SAMPLE],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
         check=True,
-        env={**os.environ, "COLUMNS": "160", "PYTHONUTF8": "1"},
+        env={**os.environ, "COLUMNS": str(width), "PYTHONUTF8": "1"},
     )
-    several, one = read_tables(done.stdout)
+    return list(read_tables(done.stdout))
+
+
+def test_each_chain_has_its_number_of_columns_and_its_error():
+    several, one = run(160)
     for (heading, rows, last), names in ((several, ["K", "Error"]), (one, ["Error"])):
         assert [word for word in heading.split() if word in ("K", "Error")] == names
         shown = [f"{error:.3g}" for error in last["bid_mse"]]
@@ -60,6 +65,15 @@ def test_each_chain_has_its_number_of_columns_and_its_error():
             shown = [f"{size} {error}" for size, error in zip(last["bid_K"], shown, strict=True)]
         for row, numbers in zip(rows, shown, strict=True):
             assert f" {numbers} " in " ".join(row.split())
+
+
+def test_no_time_is_cut_in_a_narrow_terminal():
+    (heading, rows, last), _ = run(80)
+    assert "K" in heading.split()
+    for row, size in zip(rows, last["bid_K"], strict=True):
+        assert f" {size} " in " ".join(row.split())
+        assert "…" not in row
+        assert len(re.findall(r"\d:\d\d:\d\d", row)) == 2
 
 
 def test_no_other_statistics_are_handed_to_the_progress_bar():
