@@ -47,6 +47,8 @@ class Frozen(NamedTuple):
     """What `bounded_evidence` found, by set."""
     bias: float = 0.0
     """What was added to the log odds of every column, see `Ladder.bias`."""
+    point: Point = {}
+    """Where the model was when this was made of it."""
 
     def bounded_evidence(
         self, state: NDArray[np.int64], ladder: Ladder

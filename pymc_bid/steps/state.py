@@ -18,6 +18,7 @@ from pymc_bid.kernels.exact.exchange import visit_targets
 from pymc_bid.kernels.exact.surrogate import find_evidence
 from pymc_bid.kernels.residual import residual_cross_products
 from pymc_bid.steps.base import DecompositionStep
+from pymc_bid.steps.closed_form import freeze
 from pymc_bid.steps.exchange import Conditional, Frozen, Given
 from pymc_bid.steps.ladder import Ladder
 from pymc_bid.steps.marginal import MarginalBuilder
@@ -144,10 +145,7 @@ class StateStep(DecompositionStep):
             point = joint.state.write(_started(self.rng, state, joint.log_prior_odds(point)), point)
         self.started = True
         counts = dict.fromkeys(self.statistics, 0)
-        if self.scheme == "paper":
-            update, point = self._paper(point)
-        else:
-            update, point = self._collapsed(point)
+        update, point = (self._paper if self.scheme == "paper" else self._collapsed)(point)
         counts |= update
         if self.moves:
             update, point = self._own_moves(point)
@@ -235,12 +233,7 @@ class StateStep(DecompositionStep):
             and not (is_current and self.frozen.is_exact)
             and self.rng.integers(REFRESH) == 0
         ):
-            prior = joint.proposal_prior(point)
-            log_odds = joint.log_prior_odds(point) + ladder.bias
-            marginal, box = self._builder.build(point, log_odds, prior)
-            is_exact = self._builder.is_exact(prior)
-            self.frozen = Frozen(marginal, box, is_exact, {}, ladder.bias)
-            self._given = None
+            self.freeze(point, joint.log_prior_odds(point) + ladder.bias, ladder.bias)
             ladder.is_new = True
         elif self.frozen.is_exact and not is_current:
             # After tuning: other data, for which the closed form is an approximation.
@@ -248,6 +241,11 @@ class StateStep(DecompositionStep):
         if ladder.replicas is None:
             ladder.start(self.rng, *self.frozen[:2], joint.state.read(point))
         return self.frozen
+
+    def freeze(self, point: Point, log_odds: NDArray[np.float64], bias: float) -> None:
+        """Take the closed form at a point, see `closed_form.freeze`."""
+        self.frozen = freeze(self.decomposition.joint, self._builder, point, log_odds, bias)
+        self._given = None
 
     def _own_moves(self, point: Point) -> tuple[dict[str, int], Point]:
         joint = self.decomposition.joint

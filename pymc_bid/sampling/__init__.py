@@ -1,0 +1,1 @@
+"""Sampling with draws and the samplers' states on disk."""

@@ -1,0 +1,155 @@
+"""Sampling that can be broken off at any time and gone on with."""
+
+import inspect
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pymc as pm
+import xarray as xr
+from pymc.model import Model
+from pymc.sampling.mcmc import assign_step_methods, instantiate_steppers
+
+import pymc_bid
+from pymc_bid.inputs import read_whole_number
+from pymc_bid.results.posterior import read_group, with_groups
+from pymc_bid.sampling.fingerprint import fingerprint
+from pymc_bid.sampling.folder import RunFolder, settle
+from pymc_bid.sampling.recorder import RecordedStep
+
+OURS = (
+    *("trace", "var_names", "return_inferencedata", "discard_tuned_samples", "idata_kwargs"),
+    *("compute_convergence_checks", "nuts_sampler"),
+)
+"""Arguments of `pm.sample` that there is no choice in."""
+
+
+def sample(
+    model: Model,
+    path: str | os.PathLike,
+    *,
+    draws: int = 1000,
+    tune: int = 1000,
+    chains: int = 4,
+    random_seed: int | None = None,
+    checkpoint_every: float = 60.0,
+    step: Any = None,
+    **arguments,
+) -> Any:
+    """Sample as `pm.sample` does, with draws on disk, and go on where an earlier call ended.
+
+    The draws are those of `pm.sample` with the same seed. Each is written to a folder, and every
+    `checkpoint_every` seconds so is all that a chain needs to go on. After whatever has ended a
+    run (Ctrl-C, `kill -9`, a power cut, a full disk) the same call goes on from there, with the
+    draws of a run that was never broken off. With more `draws` than before it goes on from the end.
+
+    Parameters
+    ----------
+    model : pymc.Model
+    path : path
+        Folder of the run, made if there is none. One with a run of another model, other data or
+        other settings is refused.
+    draws, tune, chains : int
+        As for `pm.sample`.
+    random_seed : int, optional
+        If not given, a new one, or that of the run in the folder.
+    checkpoint_every : float
+        Seconds between flushes of a chain. What was drawn since the last one is drawn again.
+    step : step method or list of these, optional
+        As for `pm.sample`.
+    **arguments
+        Further arguments of `pm.sample`, such as `cores`, `progressbar`, `initvals`, `callback` or
+        `bid_weights={"nu": 5}`.
+
+    Returns
+    -------
+    arviz.InferenceData or xarray.DataTree
+        What `pm.sample` returns. Draws are on disk, and are read where they are used.
+
+    Raises
+    ------
+    OSError
+        If the folder can't be written to; what was flushed before is kept.
+
+    Examples
+    --------
+    >>> run = bid.sample(model, folder, draws=50, tune=50, chains=2, progressbar=False)
+    >>> dict(run["posterior"].sizes)["draw"]
+    50
+    """
+    refused = sorted(set(arguments) & set(OURS))
+    if refused:
+        raise TypeError(f"bid.sample has no argument {refused[0]}.")
+    draws, chains = read_whole_number(draws, "draws"), read_whole_number(chains, "chains")
+    tune = read_whole_number(tune, "tune", 0)
+    known = inspect.signature(pm.sample).parameters
+    options = {name: arguments.pop(name) for name in [*arguments] if name not in known}
+    point = model.initial_point()
+    with model:
+        given, selected = assign_step_methods(model, step)
+        steps = instantiate_steppers(
+            model, given, selected, step_kwargs=options, initial_point=point
+        )
+        recorder = RecordedStep(steps if isinstance(steps, list) else [steps], model, point)
+    settings = {
+        "version": pymc_bid.__version__,
+        "model": fingerprint(model),
+        "tune": tune,
+        "chains": chains,
+        "random_seed": random_seed,
+        "steps": recorder.name,
+        "options": repr(sorted(options.items())),
+    }
+    folder = RunFolder(Path(path), recorder.recorded.dtype, chains, draws)
+    try:
+        seed = settle(folder.path, settings)["random_seed"]
+        folder.reserve()
+        recorder.keep_in(folder, tune, checkpoint_every)
+        sizes = {v.name: recorder.recorded.dtype["variables"][v.name].itemsize for v in model.unobserved_RVs}
+        with model:
+            idata = pm.sample(
+                draws,
+                tune=tune,
+                chains=chains,
+                random_seed=seed,
+                step=recorder,
+                # PyMC keeps one variable, the smallest, and what samplers report.
+                var_names=[min(sizes, key=sizes.__getitem__)],
+                compute_convergence_checks=False,
+                **arguments,
+            )
+    except Exception as error:
+        # PyMC raises an error of its own from that of a chain in another process.
+        reason = error if isinstance(error, OSError) else error.__cause__
+        if not isinstance(reason, OSError):
+            raise
+        raise OSError(
+            reason.errno,
+            f"{reason.strerror or reason}: the run in {path} has ended. What was flushed is kept; the same call "
+            "goes on from there",
+        ) from None
+    return _with_draws(idata, folder, model)
+
+
+def _with_draws(idata: Any, folder: RunFolder, model: Model) -> Any:
+    """Put the draws on disk in the place of those that PyMC has kept."""
+    short = read_group(idata, "posterior")
+    chains = short["chain"].values
+    draws = folder.read_draws()["variables"][: short.sizes["draw"]].swapaxes(0, 1)
+    # Without fancy indexing nothing is copied.
+    draws = draws[: chains.size] if np.array_equal(chains, np.arange(chains.size)) else draws[chains]
+    variables, coords = {}, {dim: short[dim].values for dim in ("chain", "draw")}
+    for name in draws.dtype.names:
+        shape = draws.dtype[name].shape
+        dims = model.named_vars_to_dims.get(name) or [f"{name}_dim_{i}" for i in range(len(shape))]
+        variables[name] = (("chain", "draw", *dims), np.asarray(draws[name]))
+        for dim, length in zip(dims, shape, strict=True):
+            labels = model.coords.get(dim)
+            coords[dim] = np.arange(length) if labels is None else np.array(labels)
+    groups = {"posterior": xr.Dataset(variables, coords, short.attrs)}
+    for name in ("sample_stats", "observed_data", "constant_data"):
+        values = read_group(idata, name)
+        if values:
+            groups[name] = values
+    return with_groups(idata, groups)
