@@ -35,6 +35,7 @@ from pymc_bid.results.likelihood import log_likelihood as log_likelihood
 from pymc_bid.results.predict import impute as impute
 from pymc_bid.results.scores import score_sets as score_sets
 from pymc_bid.running_means import RunningMeans as RunningMeans
+from pymc_bid.sampling.sample import sample as sample
 from pymc_bid.steps import FlipStep as FlipStep
 from pymc_bid.steps import InclusionStep as InclusionStep
 from pymc_bid.steps import NoiseStep as NoiseStep

@@ -14,13 +14,14 @@ SETTINGS, DRAWS = "run.json", "draws.bin"
 
 
 class RunFolder:
-    """A folder that one run is kept in.
+    """The folder that a run is kept in.
 
-    `run.json` says what run it is. `draws.bin` has a record of fixed size for every draw after
-    tuning, those of all chains side by side: with `r` records before it, draw d of chain c starts
-    at byte (d · chains + c) · size. `chain-0.npz` and so on say where a chain was when it was
-    flushed: how many iterations it had made, its point, and the states of its samplers. Records of
-    later iterations may be there or not, and are written again.
+    * `run.json` says what run it is.
+    * `draws.bin` has a record of fixed size for every draw after tuning: draw d of chain c starts
+      at byte (d · chains + c) · size.
+    * `chain-0.npz` and so on say where a chain was when it was flushed last: how many iterations it
+      had made, its point, and the states of its samplers. Records of later iterations may be there
+      or not, and are written again.
 
     Parameters
     ----------
@@ -65,7 +66,7 @@ class ChainFiles:
     def write(self, draw: int, record: np.ndarray) -> None:
         """Write a draw to its place."""
         self._draws.seek((draw * self._folder.chains + self._chain) * record.nbytes)
-        rest = memoryview(record.tobytes())
+        rest = memoryview(record.reshape(1).view(np.uint8))
         while rest:
             rest = rest[self._draws.write(rest) :]
 
@@ -129,10 +130,12 @@ def settle(path: Path, settings: dict[str, Any]) -> dict[str, Any]:
         path.mkdir(parents=True, exist_ok=True)
         write_beside(path / SETTINGS, lambda file: file.write(json.dumps(settings).encode()))
         return settings
+    if settings["random_seed"] is None:
+        settings["random_seed"] = known["random_seed"]
     for name, value in settings.items():
-        if name == "random_seed" and value is None or known.get(name) == value:
-            continue
-        there = "of another model or other data" if name == "model" else f"{name} {known.get(name)}"
-        asked = "" if name == "model" else f", not {name} {value}"
-        raise ValueError(f"{path} has a run with {there}{asked}; name another folder for this one.")
+        if known.get(name) != value:
+            difference = f"{name} {known.get(name)}, not {value}"
+            if name == "model":
+                difference = "another model or other data"
+            raise ValueError(f"{path} has a run with {difference}; give this one another folder.")
     return known

@@ -1,6 +1,8 @@
 """Samplers that write down their draws and where they are, and go on from there."""
 
 import time
+from io import BytesIO
+from typing import Any
 
 import numpy as np
 from pymc.model import Model
@@ -8,7 +10,7 @@ from pymc.step_methods.compound import CompoundStep
 
 from pymc_bid.graph.values import Entry, Point, Quantities
 from pymc_bid.sampling.folder import ChainFiles, RunFolder
-from pymc_bid.sampling.states import restore
+from pymc_bid.sampling.states import restore, write_state
 
 
 class Recorded:
@@ -81,12 +83,14 @@ class RecordedStep(CompoundStep):
     def __init__(self, methods, model: Model, point: Point):
         super().__init__(methods)
         self.recorded = Recorded(model, self, point)
+        # Now, and not when an hour of draws is to be flushed.
+        write_state(BytesIO(), {"states": self.sampling_state})
 
     def keep_in(self, folder: RunFolder, tune: int, every: float) -> None:
         """Say where draws go, how many there are, and after how many seconds to flush."""
         self._folder, self._every, self._tune = folder, every, tune
         self._last = tune + folder.draws
-        self._files: ChainFiles | None = None
+        self._files: Any = None
 
     # PyMC 5 calls the one, PyMC 6 the other.
     def set_rng(self, rng):
@@ -103,7 +107,8 @@ class RecordedStep(CompoundStep):
         if self._files is not None:
             self._files.close()
         # PyMC spawns a generator for each chain and does not tell a step which one it is.
-        *_, chain = rng.bit_generator.seed_seq.spawn_key
+        seed: Any = rng.bit_generator.seed_seq
+        *_, chain = seed.spawn_key
         self._files = ChainFiles(self._folder, chain)
         self._kept = self._files.where({"states": self.sampling_state}) or {"iteration": 0}
         self._iteration = 0

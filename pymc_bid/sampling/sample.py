@@ -23,6 +23,8 @@ OURS = (
     *("compute_convergence_checks", "nuts_sampler"),
 )
 """Arguments of `pm.sample` that there is no choice in."""
+BESIDE = ("sample_stats", "observed_data", "constant_data")
+TIME = "sampling_time"
 
 
 def sample(
@@ -80,7 +82,7 @@ def sample(
     """
     refused = sorted(set(arguments) & set(OURS))
     if refused:
-        raise TypeError(f"bid.sample has no argument {refused[0]}.")
+        raise TypeError(f"bid.sample has no argument {refused[0]}; pm.sample has.")
     draws, chains = read_whole_number(draws, "draws"), read_whole_number(chains, "chains")
     tune = read_whole_number(tune, "tune", 0)
     known = inspect.signature(pm.sample).parameters
@@ -101,12 +103,14 @@ def sample(
         "steps": recorder.name,
         "options": repr(sorted(options.items())),
     }
-    folder = RunFolder(Path(path), recorder.recorded.dtype, chains, draws)
+    record = recorder.recorded.dtype
+    sizes = {v.name: record["variables"][v.name].itemsize for v in model.unobserved_RVs}
+    folder = RunFolder(Path(path), record, chains, draws)
+    resumes = any(folder.path.glob("chain-*.npz"))
     try:
         seed = settle(folder.path, settings)["random_seed"]
         folder.reserve()
         recorder.keep_in(folder, tune, checkpoint_every)
-        sizes = {v.name: recorder.recorded.dtype["variables"][v.name].itemsize for v in model.unobserved_RVs}
         with model:
             idata = pm.sample(
                 draws,
@@ -114,42 +118,45 @@ def sample(
                 chains=chains,
                 random_seed=seed,
                 step=recorder,
-                # PyMC keeps one variable, the smallest, and what samplers report.
-                var_names=[min(sizes, key=sizes.__getitem__)],
+                # PyMC itself keeps one variable, the smallest, and what samplers report.
+                var_names=[min(sizes, key=lambda name: sizes[name])],
                 compute_convergence_checks=False,
                 **arguments,
             )
     except Exception as error:
-        # PyMC raises an error of its own from that of a chain in another process.
+        # From another process it comes as the cause of an error of PyMC's.
         reason = error if isinstance(error, OSError) else error.__cause__
         if not isinstance(reason, OSError):
             raise
         raise OSError(
             reason.errno,
-            f"{reason.strerror or reason}: the run in {path} has ended. What was flushed is kept; the same call "
-            "goes on from there",
+            f"{reason.strerror or reason}. What the run in {path} had flushed is kept, and the "
+            "same call goes on from there",
         ) from None
-    return _with_draws(idata, folder, model)
+    return _with_draws(idata, folder, model, resumes)
 
 
-def _with_draws(idata: Any, folder: RunFolder, model: Model) -> Any:
+def _with_draws(idata: Any, folder: RunFolder, model: Model, resumes: bool) -> Any:
     """Put the draws on disk in the place of those that PyMC has kept."""
     short = read_group(idata, "posterior")
     chains = short["chain"].values
     draws = folder.read_draws()["variables"][: short.sizes["draw"]].swapaxes(0, 1)
-    # Without fancy indexing nothing is copied.
-    draws = draws[: chains.size] if np.array_equal(chains, np.arange(chains.size)) else draws[chains]
+    # A slice is no copy. After an interrupt there may be draws of some chains only.
+    is_first = np.array_equal(chains, np.arange(chains.size))
+    draws = draws[: chains.size] if is_first else draws[chains]
     variables, coords = {}, {dim: short[dim].values for dim in ("chain", "draw")}
-    for name in draws.dtype.names:
-        shape = draws.dtype[name].shape
-        dims = model.named_vars_to_dims.get(name) or [f"{name}_dim_{i}" for i in range(len(shape))]
-        variables[name] = (("chain", "draw", *dims), np.asarray(draws[name]))
+    for name in (variable.name for variable in model.unobserved_RVs):
+        values = np.asarray(draws[name])
+        shape = values.shape[2:]
+        dims = model.named_vars_to_dims.get(name, [f"{name}_dim_{i}" for i in range(len(shape))])
+        variables[name] = (("chain", "draw", *dims), values)
         for dim, length in zip(dims, shape, strict=True):
             labels = model.coords.get(dim)
             coords[dim] = np.arange(length) if labels is None else np.array(labels)
-    groups = {"posterior": xr.Dataset(variables, coords, short.attrs)}
-    for name in ("sample_stats", "observed_data", "constant_data"):
-        values = read_group(idata, name)
-        if values:
-            groups[name] = values
-    return with_groups(idata, groups)
+    # A run that was broken off has taken longer than PyMC knows.
+    attributes = {key: x for key, x in short.attrs.items() if not (resumes and key == TIME)}
+    groups = {name: read_group(idata, name) for name in BESIDE}
+    posterior = xr.Dataset(variables, coords, attributes)
+    return with_groups(
+        idata, {"posterior": posterior} | {name: group for name, group in groups.items() if group}
+    )

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import fields, is_dataclass
+from itertools import chain, repeat
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -30,8 +31,8 @@ def write_state(file: BinaryIO, values: dict[str, Any]) -> None:
         If there is anything else in them.
     """
     arrays: list[np.ndarray] = []
-    tree = json.dumps(_encode(values, arrays)).encode()
-    named = {f"array{number}": array for number, array in enumerate(arrays)}
+    tree = json.dumps({name: _encode(value, arrays) for name, value in values.items()}).encode()
+    named: dict[str, Any] = {f"array{number}": array for number, array in enumerate(arrays)}
     np.savez(file, tree=np.frombuffer(tree, np.uint8), **named)
 
 
@@ -40,7 +41,7 @@ def read_state(file: BinaryIO, like: dict[str, Any]) -> dict[str, Any]:
     with np.load(file, allow_pickle=False) as stored:
         arrays = [stored[f"array{number}"] for number in range(len(stored.files) - 1)]
         tree = json.loads(stored["tree"].tobytes())
-    return _decode(tree, arrays, like)
+    return {name: _decode(node, arrays, like.get(name)) for name, node in tree.items()}
 
 
 def restore(step: CompoundStep, state: Any) -> None:
@@ -48,20 +49,19 @@ def restore(step: CompoundStep, state: Any) -> None:
     step.sampling_state = state
     for part in flatten_steps(step):
         if isinstance(part, StateStep) and part.frozen is not None:
-            # Made anew from what it was made of: it has addresses of functions of this process.
-            part.freeze(**part.frozen)
+            # Made anew of what it was made of: it has addresses of functions, of this process.
+            made_of: Any = part.frozen
+            part.freeze(**made_of)
 
 
 def _encode(value: Any, arrays: list[np.ndarray]) -> Any:
     """Return a value as JSON has it; arrays are added to a list and told by their place in it."""
-    kind = type(value)
+    kind: Any = type(value)
     if kind in PLAIN:
         return value
     if isinstance(value, np.ndarray | np.generic) and not value.dtype.hasobject:
         arrays.append(np.asarray(value))
         return {"array" if isinstance(value, np.ndarray) else "number": len(arrays) - 1}
-    if isinstance(value, np.dtype):
-        return {"dtype": value.str}
     if kind in (list, tuple):
         return {kind.__name__: [_encode(part, arrays) for part in value]}
     if kind is dict:
@@ -70,13 +70,13 @@ def _encode(value: Any, arrays: list[np.ndarray]) -> Any:
         log_odds = value.marginal.log_odds
         named = {"point": value.point, "log_odds": log_odds, "bias": value.bias}
     elif kind in KINDS.values():
-        named = value._asdict() if isinstance(value, tuple) else vars(value)
+        named = vars(value) if kind is Ladder else value._asdict()
     elif is_dataclass(value):
         named = {field.name: getattr(value, field.name) for field in fields(value)}
     else:
         raise TypeError(f"{value!r:.60} of type {kind.__name__} is no number, text or array.")
-    name = kind.__name__ if kind in KINDS.values() or kind is Frozen else "state"
-    return {name: _encode(dict(named), arrays)}
+    name = kind.__name__ if kind is Frozen or kind in KINDS.values() else "state"
+    return {name: {field: _encode(part, arrays) for field, part in named.items()}}
 
 
 def _decode(node: Any, arrays: list[np.ndarray], like: Any = None) -> Any:
@@ -86,22 +86,19 @@ def _decode(node: Any, arrays: list[np.ndarray], like: Any = None) -> Any:
     ((kind, content),) = node.items()
     if kind in ("array", "number"):
         return arrays[content] if kind == "array" else arrays[content][()]
-    if kind == "dtype":
-        return np.dtype(content)
     if kind in ("list", "tuple"):
-        known = like if isinstance(like, list) and len(like) == len(content) else [None] * len(content)
-        found = [_decode(part, arrays, one) for part, one in zip(content, known, strict=True)]
+        places = chain(like if isinstance(like, list) else (), repeat(None))
+        found = [_decode(part, arrays, place) for part, place in zip(content, places, strict=False)]
         return found if kind == "list" else tuple(found)
     if kind == "dict":
-        known = like if isinstance(like, dict) else {}
-        keys = [_decode(key, arrays) for key, _ in content]
-        parts = zip(keys, content, strict=True)
-        return {key: _decode(part, arrays, known.get(key)) for key, (_, part) in parts}
-    if kind == "state":
-        return type(like)(**_decode(content, arrays, {f.name: getattr(like, f.name) for f in fields(like)}))
-    named = _decode(content, arrays)
+        return dict([_decode(part, arrays) for part in pair] for pair in content)
+    named = {
+        name: _decode(part, arrays, getattr(like, name, None)) for name, part in content.items()
+    }
     if kind == "Ladder":
         ladder = object.__new__(Ladder)
         vars(ladder).update(named)
         return ladder
-    return named if kind == "Frozen" else KINDS[kind](**named)
+    if kind == "Frozen":
+        return named
+    return (type(like) if kind == "state" else KINDS[kind])(**named)

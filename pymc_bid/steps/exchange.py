@@ -45,9 +45,9 @@ class Frozen(NamedTuple):
     """Whether it is the model at hand, but for the bounds and the bias."""
     known: dict[tuple[bool, bytes], tuple[float, NoiseOfSet]]
     """What `bounded_evidence` found, by set."""
-    bias: float = 0.0
+    bias: float
     """What was added to the log odds of every column, see `Ladder.bias`."""
-    point: Point = {}
+    point: Point
     """Where the model was when this was made of it."""
 
     def bounded_evidence(
