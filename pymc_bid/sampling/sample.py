@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pymc as pm
 import xarray as xr
 from pymc.model import Model
 from pymc.sampling.mcmc import assign_step_methods, instantiate_steppers
+from pymc.sampling.mcmc import sample as sample_in_memory
 
 import pymc_bid
 from pymc_bid.inputs import read_whole_number
@@ -76,16 +76,20 @@ def sample(
 
     Examples
     --------
-    >>> run = bid.sample(model, folder, draws=50, tune=50, chains=2, progressbar=False)
-    >>> dict(run["posterior"].sizes)["draw"]
-    50
+    >>> from tempfile import TemporaryDirectory
+    >>> folder = TemporaryDirectory()
+    >>> quick = {"tune": 50, "chains": 1, "progressbar": False}
+    >>> begun = bid.sample(model, folder.name, draws=50, **quick)
+    >>> longer = bid.sample(model, folder.name, draws=100, **quick)
+    >>> bool((begun["posterior"]["Y"] == longer["posterior"]["Y"][:, :50]).all())
+    True
     """
     refused = sorted(set(arguments) & set(OURS))
     if refused:
         raise TypeError(f"bid.sample has no argument {refused[0]}; pm.sample has.")
     draws, chains = read_whole_number(draws, "draws"), read_whole_number(chains, "chains")
     tune = read_whole_number(tune, "tune", 0)
-    known = inspect.signature(pm.sample).parameters
+    known = inspect.signature(sample_in_memory).parameters
     options = {name: arguments.pop(name) for name in [*arguments] if name not in known}
     point = model.initial_point()
     with model:
@@ -112,7 +116,7 @@ def sample(
         folder.reserve()
         recorder.keep_in(folder, tune, checkpoint_every)
         with model:
-            idata = pm.sample(
+            idata = sample_in_memory(
                 draws,
                 tune=tune,
                 chains=chains,

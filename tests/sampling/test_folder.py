@@ -1,0 +1,141 @@
+"""A run survives what a process does not: `kill -9`, and a disk that is full."""
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+import pymc_bid as bid
+from pymc_bid.sampling.folder import DRAWS, write_beside
+
+RUN = """
+import sys
+import pymc_bid as bid
+
+if __name__ == "__main__":
+    A = bid.datasets.make_planted(rows=20, columns=6, rank=3, noise=0.5).A
+    folder, draws, cores, every = sys.argv[1:]
+    bid.sample(
+        bid.gbtn(A, identity=True), folder, draws=int(draws), tune=200, chains=2, random_seed=1,
+        cores=int(cores), checkpoint_every=float(every), progressbar=False,
+    )  # fmt: skip
+"""
+posix_only = pytest.mark.skipif(os.name != "posix", reason="Windows has no SIGKILL")
+
+
+def start(folder, draws, cores, every=0.2):
+    command = [sys.executable, "-c", RUN, *map(str, (folder, draws, cores, every))]
+    return subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+    )
+
+
+def flushed(folder):
+    """When chains were flushed, as the file system has it."""
+    return [path.stat().st_mtime_ns for path in folder.glob("chain-?.npz")]
+
+
+def kill_after(run, folder, seconds, group):
+    """Kill a run so long after it has flushed something; say whether it was still there."""
+    before = flushed(folder)
+    while flushed(folder) == before and run.poll() is None:
+        time.sleep(0.01)
+    time.sleep(seconds)
+    is_there = run.poll() is None
+    if group:
+        os.killpg(run.pid, signal.SIGKILL)
+    else:
+        # Chains in processes of their own notice that nobody listens any more.
+        run.kill()
+    run.communicate()
+    return is_there
+
+
+def finish(folder, draws, cores):
+    run = start(folder, draws, cores)
+    _, said = run.communicate()
+    assert run.returncode == 0, said.decode()
+    return (folder / DRAWS).read_bytes()
+
+
+@posix_only
+@pytest.mark.parametrize(
+    ("draws", "kills", "longest"),
+    [(1500, 1, 0.2), pytest.param(30_000, 20, 5.0, marks=pytest.mark.slow)],
+)
+def test_a_run_that_is_killed_and_called_again_ends_with_the_same_draws(
+    tmp_path, draws, kills, longest
+):
+    rng, killed = np.random.default_rng(0), 0
+    folder = tmp_path / "killed"
+    for number in range(kills):
+        run = start(folder, draws, 1 + number % 2)
+        killed += kill_after(run, folder, rng.uniform(0, longest), group=number % 4 < 2)
+    assert killed > 0
+    assert finish(folder, draws, 2) == finish(tmp_path / "unbroken", draws, 1)
+    assert sorted(path.name for path in folder.iterdir()) == sorted(
+        ["run.json", DRAWS, "chain-0.npz", "chain-1.npz"]
+    )
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A file system of a megabyte."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    options = ["-t", "tmpfs", "-o", "size=1m", "tmpfs", str(folder)]
+    try:
+        subprocess.run(["mount", *options], check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("needs the right to mount a file system")
+    yield folder
+    subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+@pytest.mark.parametrize("cores", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_a_full_disk_is_an_error_in_one_line_and_loses_nothing(tmp_path, small_disk, cores):
+    options = {"draws": 300, "tune": 20, "chains": 2, "random_seed": 1, "progressbar": False}
+    A = bid.datasets.make_planted(rows=20, columns=6, rank=3, noise=0.5).A
+
+    def sample(folder):
+        model = bid.gbtn(A, identity=True)
+        return bid.sample(model, folder, **options, cores=cores, checkpoint_every=0)
+
+    folder, other = small_disk / "run", small_disk / "other"
+    # Less is left than draws and states take.
+    other.write_bytes(bytes(700_000))
+    with pytest.raises(
+        OSError, match=r"No space left on device. What the run in .* is kept"
+    ) as error:
+        sample(folder)
+    assert error.value.errno == errno.ENOSPC
+    assert "\n" not in str(error.value) and error.value.__suppress_context__
+    kept = (folder / DRAWS).read_bytes()
+    states = {path.name: path.read_bytes() for path in folder.glob("chain-*.npz")}
+    assert states, "nothing was flushed before the disk was full"
+    other.unlink()
+    got = sample(folder)["posterior"]
+    whole = sample(tmp_path / "elsewhere")["posterior"]
+    for name in whole.data_vars:
+        np.testing.assert_array_equal(np.asarray(got[name]), np.asarray(whole[name]))
+    assert len(kept) == (tmp_path / "elsewhere" / DRAWS).stat().st_size
+
+
+def test_a_file_is_there_as_a_whole_or_as_it_was(tmp_path):
+    path = tmp_path / "file"
+    path.write_bytes(b"before")
+
+    def fail(file):
+        file.write(b"half")
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_beside(path, fail)
+    assert [(one.name, one.read_bytes()) for one in tmp_path.iterdir()] == [("file", b"before")]
+    write_beside(path, lambda file: file.write(b"after"))
+    assert path.read_bytes() == b"after"
