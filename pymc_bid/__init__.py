@@ -18,6 +18,7 @@ def __getattr__(name: str) -> Any:
         api = vars(importlib.import_module("pymc_bid.api"))
         public = {name: value for name, value in api.items() if not name.startswith("_")}
         globals().update(public, __all__=list(public))
+        _register()
         if name in globals():
             return globals()[name]
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
@@ -27,12 +28,20 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *__getattr__("__all__")})
 
 
-def _runs_as_command() -> bool:
-    """Whether this is `pymc-bid` or `python -m pymc_bid`, whose --help needs no PyMC."""
-    return PurePath(sys.argv[0]).stem == "pymc-bid" or sys.orig_argv[1:3] == ["-m", __name__]
-
-
-if not _runs_as_command():
+def _register() -> None:
     from pymc_bid.registration import register_steps
 
     register_steps()
+
+
+def _runs_as_command() -> bool:
+    """Whether this is `pymc-bid` or `python -m pymc_bid`, whose --help needs no PyMC.
+
+    A script of the user's is neither, whatever it is called: it has an ending.
+    """
+    command = PurePath(sys.argv[0]).name in ("pymc-bid", "pymc-bid.exe")
+    return command or sys.orig_argv[1:3] == ["-m", __name__]
+
+
+if not _runs_as_command():
+    _register()

@@ -1,13 +1,13 @@
 """`pymc-bid fit`: read, sample, decompose, write."""
 
 import contextlib
+import io
 import logging
 import os
 import sys
 import warnings
 from argparse import Namespace
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -15,18 +15,22 @@ import pandas as pd
 import pymc as pm
 
 from pymc_bid import datasets
+from pymc_bid.command_line.interrupts import Interrupts
 from pymc_bid.command_line.main import Problem
 from pymc_bid.command_line.reading import (
     Prepared,
     check_numbers,
     name_rows,
+    pick_names,
     read_file,
     standardise,
 )
-from pymc_bid.command_line.report import write_report
+from pymc_bid.command_line.report import make_report
 from pymc_bid.command_line.summary import print_json, print_summary
+from pymc_bid.command_line.terminal import plain, until_reader_leaves
+from pymc_bid.command_line.writing import check_outputs, write_whole
 from pymc_bid.memory import free_memory, trace_size
-from pymc_bid.models import gbt, gbtn
+from pymc_bid.models import column_selection, gbt, gbtn
 from pymc_bid.registration import register_steps
 from pymc_bid.results.convergence import Convergence, check_convergence
 from pymc_bid.results.decompose import decompose
@@ -50,16 +54,23 @@ class Outcome:
     result: InterpolativeDecomposition
     verdict: Convergence
     interrupted: bool
+    """Whether there are fewer draws than asked for."""
+    notes: tuple[str, ...]
+    """What was guessed while reading, and what is to be said of the data."""
 
 
-def fit(options: Namespace) -> Outcome:
+def fit(options: Namespace, interrupts: Interrupts) -> Outcome:
     """Run the command with parsed options; a Problem says why it or the file can't be used."""
-    _check_outputs(options)
-    source, planted, table = _read(options)
-    prepared = standardise(table, options.scale)
+    check_outputs(options)
+    source, planted, table, notes = _read(options)
+    prepared = standardise(table, options.scale if options.paper else "none")
     register_steps()
-    model = _model(prepared.A, options)
-    idata = _sample(model, options)
+    model, warned = _model(prepared.A, options)
+    notes += warned
+    if not options.quiet:
+        for note in notes:
+            print(f"pymc-bid: {note}", file=sys.stderr)
+    idata = _sample(model, options, interrupts)
     with warnings.catch_warnings():
         # Whatever they say is in the verdict.
         warnings.simplefilter("ignore")
@@ -70,54 +81,57 @@ def fit(options: Namespace) -> Outcome:
     result = InterpolativeDecomposition(result.data.assign(units))
     drawn = idata["posterior"].sizes
     interrupted = drawn["chain"] * drawn["draw"] < options.chains * options.draws
-    outcome = Outcome(source, planted, options, prepared, idata, result, verdict, interrupted)
-    if options.out is not None:
-        result.to_netcdf(options.out)
-    if options.report is not None:
-        write_report(outcome, options.report)
-    (print_json if options.json else print_summary)(outcome)
+    outcome = Outcome(
+        source, planted, options, prepared, idata, result, verdict, interrupted, notes
+    )
+    _write(outcome, interrupts)
     return outcome
 
 
-def _read(options: Namespace) -> tuple[str, list[str] | None, pd.DataFrame]:
+def _read(options: Namespace) -> tuple[str, list[str] | None, pd.DataFrame, tuple[str, ...]]:
     if options.file is None:
         planted = datasets.make_planted(**EXAMPLE)
         name = "a planted example ({rows} × {columns}, {rank} columns explain the rest)"
         table = check_numbers(planted.A, Path("the example"), options.drop)
-        return name.format(**EXAMPLE), planted.columns, table
-    table = name_rows(read_file(options.file))
-    return options.file.name, None, check_numbers(table, options.file, options.drop)
+        return name.format(**EXAMPLE), planted.columns, table, ()
+    read = read_file(options.file, options.header)
+    table = check_numbers(name_rows(read.values), options.file, options.drop)
+    return plain(options.file.name), None, table, read.notes
 
 
-def _check_outputs(options: Namespace) -> None:
-    """Find out before sampling that a result can be written after it."""
-    for option, path in (("--out", options.out), ("--report", options.report)):
-        if path is None:
-            continue
-        folder = path.parent
-        if not folder.is_dir():
-            raise Problem(f"{option}: there is no folder {folder}.")
-        if path.is_dir() or not os.access(path if path.exists() else folder, os.W_OK):
-            raise Problem(f"{option}: {path} can't be written.")
-    if options.report is not None and find_spec("matplotlib") is None:
-        raise Problem('--report needs matplotlib: python -m pip install "pymc-bid[plots]"')
-
-
-def _model(A: pd.DataFrame, options: Namespace) -> pm.Model:
-    make = gbtn if options.model == "gbtn" else gbt
-    missing = "mask" if A.isna().to_numpy().any() else None
+def _model(A: pd.DataFrame, options: Namespace) -> tuple[pm.Model, tuple[str, ...]]:
+    """Return the model, and what its constructor says of the data."""
+    chosen = {
+        name: pick_names(getattr(options, name), A.columns, f"--{name}", options.file)
+        for name in ("include", "exclude")
+    }
+    given = {name: value for name, value in chosen.items() if value}
+    given |= {} if options.noise is None else {"noise": options.noise}
+    given |= {} if options.expected is None else {"expected": options.expected}
     try:
-        return make(A, options.k, identity=not options.paper, missing=missing)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("ignore")
+            warnings.simplefilter("always", UserWarning)
+            if options.paper:
+                make = gbtn if options.model == "gbtn" else gbt
+                missing = "mask" if A.isna().to_numpy().any() else None
+                model = make(A, options.k, missing=missing, **given)
+            else:
+                given |= {"standardize": options.scale != "none"}
+                given |= {"hierarchical": options.model == "gbtn"}
+                model = column_selection(A, options.k, **given)
     except (TypeError, ValueError) as error:
         raise Problem(error) from None
+    return model, tuple(str(warning.message) for warning in caught)
 
 
-def _sample(model: pm.Model, options: Namespace) -> Any:
+def _sample(model: pm.Model, options: Namespace, interrupts: Interrupts) -> Any:
     logger = logging.getLogger("pymc")
     level = logger.level
     if options.quiet:
         # `pm.sample(quiet=True)` is not, while it makes the steps.
         logger.setLevel(logging.CRITICAL)
+    cores = options.cores or min(options.chains, os.cpu_count() or 1)
     # The standard output is for the result; progress bars go to the terminal next to it.
     with model, warnings.catch_warnings(), contextlib.redirect_stdout(sys.stderr):
         warnings.simplefilter("ignore")
@@ -126,12 +140,13 @@ def _sample(model: pm.Model, options: Namespace) -> Any:
                 draws=options.draws,
                 tune=options.tune,
                 chains=options.chains,
-                cores=options.cores or min(options.chains, os.cpu_count() or 1),
+                cores=cores,
                 random_seed=options.seed,
                 progressbar=not options.quiet,
                 var_names=_stored(model, options),
                 # `check_convergence` knows what a state vector is.
                 compute_convergence_checks=False,
+                callback=interrupts.watch(options.chains, cores),
             )
         except ValueError as error:
             # What PyMC says if it was interrupted while tuning.
@@ -140,6 +155,33 @@ def _sample(model: pm.Model, options: Namespace) -> Any:
             raise
         finally:
             logger.setLevel(level)
+
+
+def _write(outcome: Outcome, interrupts: Interrupts) -> None:
+    """Write and print; what can't be written is said last."""
+    options, failed = outcome.options, None
+    for option, path, make in (
+        ("--out", options.out, _netcdf),
+        ("--report", options.report, make_report),
+    ):
+        if path is None:
+            continue
+        try:
+            write_whole(path, make(outcome), option)
+            interrupts.written.append(path)
+        except Problem as problem:
+            failed = failed or problem
+    with until_reader_leaves():
+        (print_json if options.json else print_summary)(outcome, interrupts.written)
+    if failed is not None:
+        raise failed
+
+
+def _netcdf(outcome: Outcome) -> bytes:
+    # Into memory first: on a full disk netCDF's library ends the process.
+    content = io.BytesIO()
+    outcome.result.to_netcdf(content)
+    return content.getvalue()
 
 
 def _stored(model: pm.Model, options: Namespace) -> list[str] | None:

@@ -1,6 +1,6 @@
 """From a file to a matrix that the models take, every way that can go wrong said in one line."""
 
-import csv
+import shlex
 from pathlib import Path
 from typing import NamedTuple
 
@@ -9,11 +9,15 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pymc_bid.command_line.main import Problem
+from pymc_bid.command_line.terminal import plain
+from pymc_bid.command_line.text_files import Table, read_text, text_columns
 from pymc_bid.compression import require_real_matrix
 from pymc_bid.memory import free_memory
 from pymc_bid.results.convergence import some
 
 ENDINGS = ".csv, .tsv, .parquet, .npy, .zarr"
+MOSTLY = 0.5
+"""Share of numbers from which a column holds numbers, whatever else is in it."""
 WORKING_COPIES = 4
 """How many times the size of the matrix has to fit into memory."""
 REASONS: dict[type, str] = {
@@ -33,11 +37,13 @@ class Prepared(NamedTuple):
     """By what it was divided after that."""
 
 
-def read_file(path: Path) -> pd.DataFrame:
-    """Return what is in a file with the names of its columns; a Problem says why it can't be."""
+def read_file(path: Path, header: bool | None = None) -> Table:
+    """Return what is in a file with the names of its columns; a Problem says why it can't be.
+
+    Whether a text file has a line of names may be said by `header`.
+    """
     ending = path.suffix.lower()
-    reader = READERS.get(ending)
-    if reader is None:
+    if ending not in TEXT and ending not in READERS:
         raise Problem(f"{path}: unknown ending {ending!r}; it must be one of {ENDINGS}.")
     if not path.exists():
         raise Problem(f"{path}: no such file.")
@@ -47,7 +53,13 @@ def read_file(path: Path) -> pd.DataFrame:
                 raise Problem(f"{path}: a folder, not a file.")
         elif path.stat().st_size == 0:
             raise Problem(f"{path}: the file is empty.")
-        return reader(path)
+        if ending in READERS:
+            if header is not None:
+                raise Problem(f"{path}: --header and --no-header are for text files.")
+            return Table(READERS[ending](path))
+        # Numbers take about as many letters as bytes in memory.
+        check_memory(path, path.stat().st_size)
+        return read_text(path, header)
     except Problem:
         raise
     # Readers raise errors of their own kinds for damaged files.
@@ -58,46 +70,6 @@ def read_file(path: Path) -> pd.DataFrame:
             f"can't be read as {ending[1:]}: {first}",
         )
         raise Problem(f"{path}: {reason}") from None
-
-
-def _read_text(path: Path) -> pd.DataFrame:
-    # Numbers take about as many letters as bytes in memory.
-    check_memory(path, path.stat().st_size)
-    with path.open(newline="", encoding="utf-8-sig") as stream:
-        first = stream.readline()
-    usual = "," if path.suffix.lower() == ".csv" else "\t"
-    separator = max((usual, ",", ";", "\t", "|"), key=first.count)
-    names = next(csv.reader([first], delimiter=separator), [])
-    options: dict = {"sep": separator, "encoding": "utf-8-sig", "skipinitialspace": True}
-    if names and pd.to_numeric(pd.Series(names), errors="coerce").notna().all():
-        options["header"] = None
-    try:
-        table = pd.read_csv(path, **options, index_col=False)
-        # Bad columns may be numbers with decimal commas.
-        if separator == ";" and text_columns(table):
-            table = pd.read_csv(path, **options, decimal=",", index_col=False)
-    except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:
-        _check_lines(path, separator)
-        raise Problem(f"{path}: {error}") from None
-    # Short lines are filled up silently.
-    if table.shape[1] and table.iloc[:, -1].isna().any():
-        _check_lines(path, separator)
-    if "header" in options:
-        table.columns = [f"column {number}" for number in range(table.shape[1])]
-    return table
-
-
-def _check_lines(path: Path, separator: str) -> None:
-    """Raise a Problem if a line has another number of fields than the first."""
-    with path.open(newline="", encoding="utf-8-sig") as stream:
-        lines = csv.reader(stream, delimiter=separator)
-        expected = len(next(lines, []))
-        for fields in lines:
-            if fields and len(fields) != expected:
-                raise Problem(
-                    f"{path}: line {lines.line_num} has {len(fields)} fields, the first line has "
-                    f"{expected}; every line must have as many."
-                )
 
 
 def _read_parquet(path: Path) -> pd.DataFrame:
@@ -147,10 +119,8 @@ def _from_array(path: Path, stored) -> pd.DataFrame:
     return pd.DataFrame(values, columns=[f"column {n}" for n in range(values.shape[1])])
 
 
+TEXT = (".csv", ".tsv", ".tab")
 READERS = {
-    ".csv": _read_text,
-    ".tsv": _read_text,
-    ".tab": _read_text,
     ".parquet": _read_parquet,
     ".pq": _read_parquet,
     ".npy": _read_npy,
@@ -169,11 +139,6 @@ def check_memory(path: Path, size: int) -> None:
         )
 
 
-def text_columns(table: pd.DataFrame) -> list:
-    """Return the names of columns that do not hold numbers."""
-    return [name for name in table.columns if not pd.api.types.is_numeric_dtype(table[name])]
-
-
 def name_rows(table: pd.DataFrame) -> pd.DataFrame:
     """Use a first column of text, all different, as names of the rows."""
     if table.shape[1] < 2 or table.empty or pd.api.types.is_numeric_dtype(table.iloc[:, 0]):
@@ -181,7 +146,22 @@ def name_rows(table: pd.DataFrame) -> pd.DataFrame:
     first = table.iloc[:, 0]
     if first.isna().any() or first.duplicated().any():
         return table
-    return table.iloc[:, 1:].set_index(pd.Index(first.astype(str), name=first.name))
+    # Numbers with a "-" among them for a missing one are no names.
+    if pd.to_numeric(first, errors="coerce").notna().mean() > MOSTLY:
+        return table
+    return table.iloc[:, 1:].set_index(pd.Index(first.map(plain), name=first.name))
+
+
+def pick_names(asked: list[str], known: pd.Index, option: str, path: Path) -> list[str]:
+    """Return the names of columns that an option was given, each alone or several with commas."""
+    names: list[str] = []
+    for text in asked:
+        # A name may have a comma of its own.
+        names += [text] if text in known else [name.strip() for name in text.split(",")]
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise Problem(f"{option}: {path} has no column {', '.join(unknown)}.")
+    return list(dict.fromkeys(names))
 
 
 def check_numbers(table: pd.DataFrame, path: Path, drop: list[str]) -> pd.DataFrame:
@@ -189,11 +169,8 @@ def check_numbers(table: pd.DataFrame, path: Path, drop: list[str]) -> pd.DataFr
 
     A Problem says what else is found.
     """
-    table = table.rename(columns=str)
-    unknown = [name for name in drop if name not in table.columns]
-    if unknown:
-        raise Problem(f"--drop: {path} has no column {', '.join(unknown)}.")
-    table = table.drop(columns=drop)
+    table = table.rename(columns=plain)
+    table = table.drop(columns=pick_names(drop, table.columns, "--drop", path))
     repeated = table.columns[table.columns.duplicated()]
     if len(repeated):
         raise Problem(f"{path}: two columns are called {repeated[0]}; give them different names.")
@@ -220,12 +197,11 @@ def check_numbers(table: pd.DataFrame, path: Path, drop: list[str]) -> pd.DataFr
 
 
 def standardise(table: pd.DataFrame, scale: str) -> Prepared:
-    """Centre and scale each column, the matrix as a whole, or nothing."""
+    """Centre and scale each column, or nothing."""
     values, columns = table.to_numpy(), table.shape[1]
     centre, spread = np.zeros(columns), np.ones(columns)
     if scale != "none":
-        axis = 0 if scale == "columns" else None
-        centre, spread = (np.full(columns, f(values, axis)) for f in (np.nanmean, np.nanstd))
+        centre, spread = np.nanmean(values, axis=0), np.nanstd(values, axis=0)
     # A constant column has nothing to be divided by.
     spread = np.where(spread > 0, spread, 1.0)
     return Prepared((table - centre) / spread, centre, spread)
@@ -236,10 +212,10 @@ def _about_text(table: pd.DataFrame, path: Path, text: list[str]) -> str:
     numbers = pd.to_numeric(column, errors="coerce")
     bad = (numbers.isna() & column.notna()).to_numpy()
     found = f", such as {str(column[bad].iloc[0])[:40]!r}" if bad.any() else ""
-    names = " ".join(f'"{name}"' if " " in name else name for name in text[:5])
+    drop = " ".join(f"--drop {shlex.quote(name)}" for name in text[:5])
     return (
-        f"{path}: text in {_columns(text)}{found}; only numbers can be used. Leave these "
-        f"columns out by --drop {names}{' …' * (len(text) > 5)}"
+        f"{path}: text in {_columns(text)}{found}; only numbers can be used. Mend that, or leave "
+        f"columns out by {drop}{' …' * (len(text) > 5)}"
     )
 
 

@@ -4,7 +4,6 @@ import base64
 import io
 from html import escape
 from importlib.resources import files
-from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING
 
@@ -23,8 +22,8 @@ WIDE, NARROW = 9.0, 4.2
 """Widths in inches for desks and for phones, where letters would otherwise shrink."""
 
 
-def write_report(outcome: "Outcome", path: Path) -> None:
-    """Write the report of a run to an HTML file."""
+def make_report(outcome: "Outcome") -> bytes:
+    """Return the report of a run as an HTML page."""
     page = Template(files(__package__).joinpath("report.html").read_text(encoding="utf-8"))
     words = {name: escape(text) for name, text in _words(outcome).items()}
     reasons = list(outcome.verdict.reasons)
@@ -37,7 +36,7 @@ def write_report(outcome: "Outcome", path: Path) -> None:
         columns=_column_table(outcome),
         groups=_groups(outcome.result),
     )
-    path.write_text(content, encoding="utf-8")
+    return content.encode("utf-8", errors="replace")
 
 
 def _words(outcome: "Outcome") -> dict[str, str]:

@@ -1,13 +1,18 @@
 """What the terminal shows when a run has ended."""
 
 import json
+import sys
+from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
+from pymc_bid.command_line.terminal import knows_all_letters, plain
 from pymc_bid.plots.chains import WORTH_A_NAME
 
 if TYPE_CHECKING:
@@ -16,7 +21,6 @@ if TYPE_CHECKING:
 LONGEST_TABLE = 30
 UNITS = {
     "columns": "each column standardised",
-    "matrix": "matrix standardised",
     "none": "in the units of the data",
 }
 
@@ -39,12 +43,12 @@ def headline(outcome: "Outcome") -> str:
     return f"{number} explain the others ({probable})."
 
 
-def print_summary(outcome: "Outcome") -> None:
+def print_summary(outcome: "Outcome", written: Iterable[Path]) -> None:
     """Print a table of the columns, the error and the verdict."""
     console = Console()
     result, options = outcome.result, outcome.options
     shown = columns_to_show(outcome)
-    console.print(f"[bold]{headline(outcome)}[/bold]", highlight=False)
+    console.print(Text(headline(outcome), style="bold"))
     table = Table(title=None, show_edge=False, pad_edge=False)
     table.add_column("column")
     for heading in ("probability", "± MCSE", "chosen"):
@@ -53,10 +57,11 @@ def print_summary(outcome: "Outcome") -> None:
         table.add_column("planted", justify="right")
     for name, row in shown.head(LONGEST_TABLE).iterrows():
         error = "" if np.isnan(row["mcse"]) else f"{row['mcse']:.3f}"
-        cells = [str(name), f"{row['inclusion']:.3f}", error, "yes" if row["chosen"] else ""]
+        cells = [plain(name), f"{row['inclusion']:.3f}", error, "yes" if row["chosen"] else ""]
         if outcome.planted is not None:
             cells.append("yes" if name in outcome.planted else "")
-        table.add_row(*cells, style="bold" if row["chosen"] else "")
+        # Names may hold what rich would take for instructions.
+        table.add_row(*map(Text, cells), style="bold" if row["chosen"] else "")
     console.print(table)
     lines = []
     if len(shown) > LONGEST_TABLE:
@@ -70,11 +75,11 @@ def print_summary(outcome: "Outcome") -> None:
     if outcome.interrupted:
         sizes = outcome.idata["posterior"].sizes
         lines.append(f"interrupted; {sizes['chain']} chains of {sizes['draw']} draws were kept.")
-    lines += [f"{name}: {path}" for name, path in _written(outcome).items()]
-    console.print("\n".join(lines), highlight=False, markup=False)
+    lines += [f"written: {path}" for path in written]
+    console.print(Text("\n".join(lines)))
 
 
-def print_json(outcome: "Outcome") -> None:
+def print_json(outcome: "Outcome", written: Iterable[Path]) -> None:
     """Print everything that the table shows, and more, as JSON."""
     result, options, verdict = outcome.result, outcome.options, outcome.verdict
     sizes = outcome.idata["posterior"].sizes
@@ -97,11 +102,10 @@ def print_json(outcome: "Outcome") -> None:
         "mean_squared_error": result.mse,
         "converged": verdict.converged,
         "verdict": list(verdict.reasons),
-        "written": _written(outcome),
+        "notes": list(outcome.notes),
+        "written": [str(path) for path in written],
     }
-    print(json.dumps(found, indent=2, allow_nan=False, ensure_ascii=False))
-
-
-def _written(outcome: "Outcome") -> dict[str, str]:
-    files = {"result": outcome.options.out, "report": outcome.options.report}
-    return {name: str(path) for name, path in files.items() if path is not None}
+    text = json.dumps(
+        found, indent=2, allow_nan=False, ensure_ascii=not knows_all_letters(sys.stdout)
+    )
+    print(text)

@@ -53,10 +53,12 @@ def label_columns(
                 taken.append(int(place))
         shown = np.sort(np.array(taken, dtype=int))
     names = [shorten(labels[place]) for place in shown]
+    # A dollar sign in a name begins no formula.
+    style = {"fontsize": FONT_SIZE, "parse_math": False}
     if axis == "x":
-        axes.set_xticks(shown, names, rotation=90, fontsize=FONT_SIZE)
+        axes.set_xticks(shown, names, rotation=90, **style)
     else:
-        axes.set_yticks(shown, names, fontsize=FONT_SIZE)
+        axes.set_yticks(shown, names, **style)
 
 
 def shorten(label: Any) -> str:

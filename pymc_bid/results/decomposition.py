@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import pandas as pd
@@ -248,8 +248,8 @@ class InterpolativeDecomposition:
         """Return everything as one dataset; calling the class with it is the way back."""
         return self.data
 
-    def to_netcdf(self, path: str | PathLike) -> None:
-        """Write everything to a netCDF file."""
+    def to_netcdf(self, path: str | PathLike | BinaryIO) -> None:
+        """Write everything to a netCDF file, or to a stream of bytes."""
         # An older netCDF has no dimensions without entries.
         (self.data if self.columns else self.data.drop_dims("chosen")).to_netcdf(path)
 
