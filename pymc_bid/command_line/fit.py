@@ -76,9 +76,8 @@ def fit(options: Namespace, interrupts: Interrupts) -> Outcome:
         warnings.simplefilter("ignore")
         result = decompose(idata, prepared.A, model=model, random_seed=options.seed)
         verdict = check_convergence(idata)
-    # For whoever loads the file and has rows in the units of the data.
-    units = {"centre": ("column", prepared.centre), "scale": ("column", prepared.scale)}
-    result = InterpolativeDecomposition(result.data.assign(units))
+    if options.paper:
+        result = _in_units(result, table, prepared)
     drawn = idata["posterior"].sizes
     interrupted = drawn["chain"] * drawn["draw"] < options.chains * options.draws
     outcome = Outcome(
@@ -155,6 +154,15 @@ def _sample(model: pm.Model, options: Namespace, interrupts: Interrupts) -> Any:
             raise
         finally:
             logger.setLevel(level)
+
+
+def _in_units(
+    result: InterpolativeDecomposition, table: pd.DataFrame, prepared: Prepared
+) -> InterpolativeDecomposition:
+    """Return a decomposition of standardised columns as one of the columns in the file."""
+    units = {"center": ("column", prepared.centre), "scale": ("column", prepared.scale)}
+    C = ("row", "chosen"), table.to_numpy()[:, result.positions]
+    return InterpolativeDecomposition(result.data.assign(units | {"C": C}))
 
 
 def _write(outcome: Outcome, interrupts: Interrupts) -> None:

@@ -10,9 +10,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pymc_bid.command_line.main import WHY_IDENTITY
-from pymc_bid.command_line.summary import UNITS, columns_to_show, headline
+from pymc_bid.command_line.summary import (
+    UNITS,
+    columns_to_show,
+    notes_of,
+    number_sentence,
+    with_error,
+)
 from pymc_bid.plots.chains import plot_error, plot_inclusion, plot_size
 from pymc_bid.plots.matrices import plot_decomposition, plot_weights
+from pymc_bid.results.words import percent
 
 if TYPE_CHECKING:
     from pymc_bid.command_line.fit import Outcome
@@ -26,9 +33,7 @@ def make_report(outcome: "Outcome") -> bytes:
     """Return the report of a run as an HTML page."""
     page = Template(files(__package__).joinpath("report.html").read_text(encoding="utf-8"))
     words = {name: escape(text) for name, text in _words(outcome).items()}
-    reasons = list(outcome.verdict.reasons)
-    if outcome.interrupted:
-        reasons.append("Sampling was interrupted; what was drawn until then is shown.")
+    reasons = [*outcome.verdict.reasons, *notes_of(outcome)]
     content = page.substitute(
         **words,
         **_pictures(outcome),
@@ -51,7 +56,8 @@ def _words(outcome: "Outcome") -> dict[str, str]:
     keep = "# Run again with --out result.nc to keep the decomposition in a file, then:"
     return {
         "source": outcome.source,
-        "headline": headline(outcome),
+        "headline": result.headline(),
+        "number": number_sentence(outcome),
         "state": state,
         "verdict": verdict,
         "matrix": f"{result.data.sizes['row']} × {result.data.sizes['column']}",
@@ -71,19 +77,19 @@ def _column_table(outcome: "Outcome") -> str:
     shown = columns_to_show(outcome)
     rows = []
     for name, row in shown.head(LONGEST_TABLE).iterrows():
-        error = "" if np.isnan(row["mcse"]) else f" ± {row['mcse']:.3f}"
         planted = outcome.planted is not None and name in outcome.planted
-        mark = "chosen" if row["chosen"] else ""
-        note = ", planted" if planted else ""
+        said = ["chosen"] if row["chosen"] else []
+        if np.isfinite(row["r2"]):
+            said = [f"{percent(row['r2'])} ({percent(row['lower'])} to {percent(row['upper'])})"]
         rows.append(
-            f'<tr class="{mark}"><td>{escape(str(name))}</td>'
+            f'<tr class="{"chosen" if row["chosen"] else ""}"><td>{escape(str(name))}</td>'
             f'<td class="bar"><span style="width:{100 * row["inclusion"]:.1f}%"></span></td>'
-            f'<td class="number">{row["inclusion"]:.3f}{error}</td>'
-            f"<td>{mark}{note}</td></tr>"
+            f'<td class="number">{with_error(row)}</td>'
+            f"<td>{', '.join(said + ['planted'] * planted)}</td></tr>"
         )
     more = len(shown) - LONGEST_TABLE
     if more > 0:
-        rows.append(f'<tr><td colspan="4">… and {more} more with 0.05 or more</td></tr>')
+        rows.append(f'<tr><td colspan="4">… and {more} more columns</td></tr>')
     return "".join(rows)
 
 
@@ -93,7 +99,7 @@ def _groups(result) -> str:
         return ""
     items = "".join(
         f"<li>{escape(' / '.join(map(str, row.columns)))}: at least one is chosen with probability "
-        f"{row.probability:.2f}</li>"
+        f"{row.probability:.2f}; any two are correlated by {row.least_correlation:.2f} or more</li>"
         for row in groups.head(12).itertuples(index=False)
     )
     return f"<h3>Columns that stand for each other</h3><ul>{items}</ul>"

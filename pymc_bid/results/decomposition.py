@@ -1,8 +1,9 @@
 """The result of post-processing: a decomposition with its uncertainty."""
 
 from dataclasses import dataclass
+from io import IOBase
 from os import PathLike
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -248,7 +249,7 @@ class InterpolativeDecomposition:
         """Return everything as one dataset; calling the class with it is the way back."""
         return self.data
 
-    def to_netcdf(self, path: str | PathLike | BinaryIO) -> None:
+    def to_netcdf(self, path: str | PathLike | IOBase) -> None:
         """Write everything to a netCDF file, or to a stream of bytes."""
         # An older netCDF has no dimensions without entries.
         (self.data if self.columns else self.data.drop_dims("chosen")).to_netcdf(path)
