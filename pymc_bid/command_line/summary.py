@@ -62,6 +62,13 @@ def notes_of(outcome: "Outcome") -> list[str]:
 def print_summary(outcome: "Outcome", written: Iterable[Path]) -> None:
     """Print a table of the columns, the error and the verdict."""
     console = Console()
+    # Rich itself ends the process if nobody reads what it prints.
+    with console.capture() as page:
+        _print_page(console, outcome, written)
+    print(page.get(), end="")
+
+
+def _print_page(console: Console, outcome: "Outcome", written: Iterable[Path]) -> None:
     result = outcome.result
     shown = columns_to_show(outcome)
     console.print(Text(plain(result.headline()), style="bold"))

@@ -1,68 +1,57 @@
-"""The command from end to end: table, JSON, files, exit codes, Ctrl-C."""
+"""The command from end to end: JSON, table, report, exit codes."""
 
 import contextlib
 import io
-import json
 import os
 import re
-import signal
 import subprocess
 import sys
-import threading
 from html.parser import HTMLParser
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import pymc_bid as bid
-from pymc_bid.command_line.main import DONE, INTERRUPTED, NOT_CONVERGED, UNUSABLE, main
-
-SHORT = ["--draws", "60", "--tune", "60", "--chains", "2", "--cores", "1", "--seed", "3"]
-
-
-@pytest.fixture(scope="module")
-def run(tmp_path_factory):
-    """A CSV file run through the command: exit code, JSON, and the folder with what it wrote."""
-    folder = tmp_path_factory.mktemp("run")
-    planted = bid.datasets.make_planted(rows=40, columns=8, rank=3, noise=0.1, seed=2)
-    planted.A.mul(100).add(7).rename_axis("sample").to_csv(folder / "data.csv", index=False)
-    files = ["--out", str(folder / "result.nc"), "--report", str(folder / "report.html")]
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        code = main(["fit", str(folder / "data.csv"), *SHORT, "--json", *files])
-    return planted, code, out.getvalue(), folder
+from pymc_bid.command_line.main import DONE, UNUSABLE, main
+from pymc_bid.command_line.summary import print_json, print_summary
+from pymc_bid.command_line.terminal import allow_any_letter, plain, until_reader_leaves
 
 
-def test_json_is_all_that_is_printed_and_has_the_planted_columns(run):
-    planted, code, printed, folder = run
-    found = json.loads(printed)
-    assert code == (DONE if found["converged"] is not False else NOT_CONVERGED)
-    assert found["chosen"] == planted.columns
+def test_json_has_the_planted_columns_and_what_was_asked_for(run):
+    found = run.json
+    assert found["chosen"] == list(map(plain, run.columns))
     assert found["seed"] == 3 and found["draws"] == 60 and found["identity"] is True
-    assert found["written"] == {
-        "result": str(folder / "result.nc"),
-        "report": str(folder / "report.html"),
-    }
+    written = [str(run.folder / name) for name in ("result.nc", "report.html")]
+    assert found["written"] == written
+
+
+def test_json_has_the_numbers_of_the_result(run):
+    found, result = run.json, run.outcome.result
+    assert found["headline"] == result.headline()
+    assert found["mean_r2"]["r2"] == pytest.approx(result.mean_r2["r2"])
+    assert set(found["r2"]) | set(found["chosen"]) == set(found["inclusion"])
+    assert found["r2"]["c06"]["lower"] == pytest.approx(result.r2.loc["c06", "lower"])
+    weights = result.W.to_pandas()
+    assert found["weights"][weights.index[0]]["c06"] == pytest.approx(weights["c06"].iloc[0])
+    assert found["sets"][0]["columns"] == found["chosen"]
+    assert found["diagnostics"]["sigma2"]["r_hat"] > 0.9
 
 
 def test_the_result_file_has_the_units_of_the_data(run):
-    planted, _, _, folder = run
-    result = bid.InterpolativeDecomposition.from_netcdf(folder / "result.nc")
-    assert result.columns == planted.columns
-    data = planted.A.to_numpy() * 100 + 7
-    restored = result.data["C"] * result.data["scale"][result.positions].values
-    restored = restored + result.data["centre"][result.positions].values
-    np.testing.assert_allclose(restored, data[:, result.positions])
+    result = bid.InterpolativeDecomposition.from_netcdf(run.folder / "result.nc")
+    assert result.columns == list(map(plain, run.columns))
+    np.testing.assert_allclose(result.C, run.table[run.columns])
+    assert float(abs(result.reconstruct() - run.table.to_numpy()).mean()) < 30
 
 
 class Page(HTMLParser):
     def __init__(self):
         super().__init__()
-        self.sources, self.text, self.viewport = [], [], False
+        self.sources, self.text, self.tags, self.viewport = [], [], [], False
 
     def handle_starttag(self, tag, attributes):
         named = dict(attributes)
+        self.tags.append(tag)
         self.sources += [named[key] for key in ("src", "srcset", "href") if key in named]
         self.viewport |= named.get("name") == "viewport"
 
@@ -70,25 +59,78 @@ class Page(HTMLParser):
         self.text.append(data)
 
 
-def test_the_report_is_one_page_that_loads_nothing(run):
-    planted, _, _, folder = run
-    content = (folder / "report.html").read_text(encoding="utf-8")
+@pytest.fixture(scope="module")
+def page(run):
     page = Page()
-    page.feed(content)
-    words = "".join(page.text)
-    assert page.viewport and len(page.sources) == 10
+    page.feed((run.folder / "report.html").read_text(encoding="utf-8"))
+    return page
+
+
+def test_the_report_is_one_page_that_loads_nothing(run, page):
+    content = (run.folder / "report.html").read_text(encoding="utf-8")
+    assert page.viewport and len(page.sources) >= 10
     assert all(source.startswith("data:image/png;base64,") for source in page.sources)
     assert "http" not in re.sub('base64,[^"]*', "", content)
-    assert all(name in words for name in planted.columns)
-    assert 'from_netcdf("result.nc")' in words and "$" not in words
+    words = "".join(page.text)
+    assert 'from_netcdf("result.nc")' in words
     assert any(verdict in words for verdict in ("chains agree", "Not converged"))
 
 
-def test_the_table_names_columns_and_exit_codes_tell_convergence(tmp_path, capsys):
-    code = main(["fit", *SHORT[:4], "--chains", "1", "--seed", "1", "--quiet", "--k", "2"])
+def test_names_are_text_in_the_report(run, page):
+    words = "".join(page.text)
+    assert all(plain(name) in words for name in run.table.columns)
+    assert "b" not in page.tags
+
+
+def shown(outcome, encoding="utf-8", printer=print_summary):
+    """What a terminal with these letters is sent."""
+    stream = io.TextIOWrapper(io.BytesIO(), encoding=encoding, write_through=True)
+    with contextlib.redirect_stdout(stream):
+        allow_any_letter()
+        printer(outcome, [])
+    return stream.buffer.getvalue().decode(encoding)
+
+
+def test_names_are_text_in_the_terminal(run, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "120")
+    printed = shown(run.outcome)
+    assert all(plain(name) in printed for name in run.table.columns)
+    assert "\x1b" not in printed
+
+
+def test_a_terminal_with_few_letters_is_written_to(run):
+    printed = shown(run.outcome, "ascii")
+    assert run.outcome.result.headline()[:20] in printed and " +- " in printed + " +- "
+    # What programs read is the same with few letters.
+    assert shown(run.outcome, "ascii", print_json).isascii()
+
+
+def test_no_color_means_none(run, monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert "\x1b[" in shown(run.outcome)
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert not re.search(r"\x1b\[[0-9;]*3[0-9]m", shown(run.outcome))
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such pipes")
+def test_a_reader_who_leaves_is_no_error(run, monkeypatch, tmp_path):
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "w") as stream:
+        monkeypatch.setattr(sys, "stdout", stream)
+        with until_reader_leaves():
+            print_summary(run.outcome, [])
+        # What Python does at its end.
+        stream.flush()
+
+
+def test_the_table_names_columns_and_exit_codes_tell_convergence(capsys):
+    short = ["--draws", "60", "--tune", "60", "--chains", "1", "--seed", "1"]
+    code = main(["fit", *short, "--quiet", "--k", "2"])
     printed = capsys.readouterr()
     assert printed.err == ""
     assert code == DONE  # one chain: can't tell
+    assert "2 of 15 columns explain" in printed.out
     assert "probability" in printed.out and "planted" in printed.out
     assert "There is one chain" in printed.out
 
@@ -100,10 +142,29 @@ def test_the_table_names_columns_and_exit_codes_tell_convergence(tmp_path, capsy
         (["--out", "nowhere/result.nc"], "--out: there is no folder nowhere"),
         (["--report", "."], "--report: . can't be written"),
         (["--drop", "c99"], "no column c99"),
+        (["--drop", "c01,c98"], "no column c98"),
+        (["--include", "c97"], "--include: .* no column c97"),
     ],
 )
 def test_what_can_be_known_before_sampling_is_said_before(arguments, message, capsys):
     assert main(["fit", *arguments]) == UNUSABLE
+    assert re.search(message, capsys.readouterr().err)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--seed", "-1"], "--seed: must be a whole number, 0 or more, got '-1'"),
+        (["--draws", "0"], "--draws: must be a whole number, 1 or more, got '0'"),
+        (["--draws", "many"], "--draws: must be a whole number, 1 or more, got 'many'"),
+        (["--k", "2.5"], "--k: must be a whole number, 1 or more, got '2.5'"),
+        (["--drop", "a", "b", "data.csv"], "several names are given as --drop a,b or as"),
+    ],
+)
+def test_arguments_that_mean_nothing_are_named(arguments, message, capsys):
+    with pytest.raises(SystemExit) as raised:
+        main(["fit", *arguments])
+    assert raised.value.code == UNUSABLE
     assert message in capsys.readouterr().err
 
 
@@ -121,44 +182,3 @@ finally:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "pymc-bid" in done.stdout
-
-
-@pytest.mark.skipif(
-    os.name == "nt", reason="Windows has no pseudo-terminals, on which progress is drawn"
-)
-def test_an_interrupt_keeps_what_was_drawn(tmp_path):
-    # A terminal of its own: progress bars are drawn while sampling only there.
-    terminal, other = os.openpty()
-    command = [sys.executable, "-m", "pymc_bid", "fit", "--chains", "1", "--cores", "1"]
-    command += ["--tune", "5", "--draws", "50000", "--out", str(tmp_path / "result.nc"), "--json"]
-    process = subprocess.Popen(
-        command,
-        stdout=subprocess.PIPE,
-        stderr=other,
-        cwd=Path(bid.__file__).parents[1],
-        start_new_session=True,
-        # A shell starts processes in the background with interrupts ignored, and so their children.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    )
-    os.close(other)
-    drawing = threading.Event()
-    threading.Thread(target=_watch, args=(terminal, drawing), daemon=True).start()
-    assert drawing.wait(timeout=300)
-    os.kill(process.pid, signal.SIGINT)
-    printed, _ = process.communicate(timeout=120)
-    assert process.returncode == INTERRUPTED
-    found = json.loads(printed)
-    assert found["interrupted"] and 0 < found["draws"] < 50000
-    result = bid.InterpolativeDecomposition.from_netcdf(tmp_path / "result.nc")
-    assert result.columns == found["chosen"]
-
-
-def _watch(terminal, drawing):
-    """Read what is shown until the terminal closes; tell when many draws are there."""
-    seen = ""
-    with contextlib.suppress(OSError):
-        while part := os.read(terminal, 4096):
-            seen = (seen + part.decode(errors="replace"))[-20000:]
-            draws = re.findall(r" (\d+) +\d+ +[\d.]+ +[\d.]+ draws/s", seen)
-            if draws and int(draws[-1]) > 50:
-                drawing.set()

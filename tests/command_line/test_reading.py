@@ -42,7 +42,7 @@ def write_parquet(path):
 def test_every_kind_of_file_gives_the_same_numbers(tmp_path, name, write, columns):
     path = tmp_path / name
     write(path)
-    found = check_numbers(name_rows(read_file(path)), path, [])
+    found = check_numbers(name_rows(read_file(path).values), path, [])
     np.testing.assert_array_equal(found.to_numpy(), VALUES)
     assert found.columns.tolist() == (columns or ["column 0", "column 1", "column 2"])
 
@@ -50,14 +50,14 @@ def test_every_kind_of_file_gives_the_same_numbers(tmp_path, name, write, column
 def test_a_first_column_of_text_names_the_rows(tmp_path):
     path = tmp_path / "named.csv"
     TABLE.set_index(pd.Index(["p", "q"], name="sample")).to_csv(path)
-    found = check_numbers(name_rows(read_file(path)), path, [])
+    found = check_numbers(name_rows(read_file(path).values), path, [])
     assert found.index.tolist() == ["p", "q"] and found.columns.tolist() == ["x", "y", "z"]
 
 
 def test_missing_entries_are_left_to_the_model(tmp_path):
     path = tmp_path / "gaps.csv"
     path.write_text("x,y\n1,\nNA,3\n2,4\n")
-    found = standardise(check_numbers(read_file(path), path, []), "columns").A
+    found = standardise(check_numbers(read_file(path).values, path, []), "columns").A
     assert found.isna().to_numpy().tolist() == [[False, True], [True, False], [False, False]]
     np.testing.assert_allclose(found.mean(), 0, atol=1e-12)
 
@@ -78,7 +78,10 @@ PROBLEMS = {
     "header alone": ("a.csv", text("x,y,z\n"), "0 rows and 3 columns"),
     "long line": ("a.csv", text("x,y\n1,2\n1,2,3\n"), "line 3 has 3 fields, the first line has 2"),
     "short line": ("a.csv", text("x,y,z\n1,2,3\n1,2\n"), "line 3 has 2 fields"),
-    "text": ("a.csv", text("x,y z\n1,2\n3,low\n"), r"such as 'low'.*--drop \"y z\""),
+    "text": ("a.csv", text("x,y z\n1,2\n3,low\n"), r"such as 'low'.*--drop 'y z'"),
+    "dash": ("a.csv", text("x,y,z\n1,2,3\n-,4,5\n3,8,1\n"), r"text in column x, such as '-'"),
+    "same names": ("a.csv", text("x,y,x\n1,2,3\n4,5,6\n"), "two columns are called x"),
+    "same in quotes": ("a.csv", text('"x",y, x\n1,2,3\n4,5,6\n'), "two columns are called x"),
     "one row": ("a.csv", text("x,y\n1,2\n"), "1 row and 2 columns"),
     "one column": ("a.csv", text("x\n1\n2\n"), "2 rows and 1 column of"),
     "all missing": ("a.csv", text("x,y\n,\nNA,\n"), "all entries are missing"),
@@ -142,16 +145,63 @@ def test_a_file_without_permission_is_named(tmp_path, monkeypatch):
 def test_columns_are_dropped_by_name_and_unknown_names_refused(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("x,note,y\n1,a,2\n3,a,5\n")
-    table = read_file(path)
+    table = read_file(path).values
     assert check_numbers(table, path, ["note"]).columns.tolist() == ["x", "y"]
     with pytest.raises(Problem, match=r"--drop: .* no column nonsense"):
         check_numbers(table, path, ["nonsense"])
 
 
-@pytest.mark.parametrize("scale", ["columns", "matrix", "none"])
-def test_standardising_can_be_undone(scale):
+@pytest.mark.parametrize(
+    ("asked", "left"),
+    [(["a", "b"], ["c, d", "e"]), (["a,b"], ["c, d", "e"]), (["c, d"], ["a", "b", "e"])],
+)
+def test_several_names_are_given_apart_or_with_commas(asked, left):
+    table = pd.DataFrame(np.eye(4), columns=["a", "b", "c, d", "e"])
+    assert check_numbers(table, Path("data"), asked).columns.tolist() == left
+
+
+YEARS = "1990,1991,1993\n1.5,2,3\n4,5,7\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "columns", "said"),
+    [
+        (YEARS, ["1990", "1991", "1993"], "taken for names.* use --no-header"),
+        ("2020,2019,2018\n1,5,3\n4,2,8\n", ["2020", "2019", "2018"], "taken for names"),
+        ("1,2,3\n2,4,6\n5,7,9\n", ["column 0", "column 1", "column 2"], "data.* use --header"),
+        ("1990,1880,1993\n1,2,3\n4,5,7\n", ["column 0", "column 1", "column 2"], "for data"),
+        (",x,y\n0,2,3\n1,5,7\n", ["x", "y"], "has no name and was taken for row names"),
+    ],
+)
+def test_what_a_line_of_numbers_was_taken_for_is_said(tmp_path, content, columns, said):
+    path = tmp_path / "a.csv"
+    path.write_text(content)
+    read = read_file(path)
+    assert read.values.columns.tolist() == columns
+    assert re.search(said, " ".join(read.notes))
+    assert len(read.values) == (3 if columns[0] == "column 0" else 2)
+
+
+def test_a_header_can_be_said_to_be_one_or_none(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text(YEARS)
+    assert len(read_file(path, header=False).values) == 3
+    path.write_text("7,1,2\n1,2,3\n4,5,7\n")
+    read = read_file(path, header=True)
+    assert read.values.columns.tolist() == ["7", "1", "2"] and not read.notes
+    np.save(tmp_path / "a.npy", VALUES)
+    with pytest.raises(Problem, match="--header and --no-header are for text files"):
+        read_file(tmp_path / "a.npy", header=True)
+
+
+def test_names_in_quotes_may_have_lines_and_separators(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text('"x, old","y\nnew"\n1,2\n3,4\n')
+    assert read_file(path).values.columns.tolist() == ["x, old", "y new"]
+
+
+def test_standardising_can_be_undone():
     table = TABLE.assign(constant=2.0)
-    prepared = standardise(table, scale)
+    prepared = standardise(table, "columns")
     pd.testing.assert_frame_equal(prepared.A * prepared.scale + prepared.centre, table)
-    if scale == "columns":
-        np.testing.assert_allclose(prepared.A.std(ddof=0), [1, 1, 1, 0])
+    np.testing.assert_allclose(prepared.A.std(ddof=0), [1, 1, 1, 0])
