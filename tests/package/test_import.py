@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 import pymc_bid as bid
 
 SLOW = ("numba", "arviz", "matplotlib", "pymc_bid.kernels")
@@ -18,6 +20,21 @@ print(sorted(set({SLOW!r}) & set(sys.modules) - before))
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("name", ["pymc-bid.py", "pymc-bid", "model.py"])
+def test_a_script_finds_the_steps_whatever_it_is_called(name, tmp_path):
+    script = tmp_path / name
+    script.write_text(
+        "import pymc_bid as bid\n"
+        "bid.datasets\n"
+        "from pymc.step_methods import STEP_METHODS\n"
+        "assert STEP_METHODS[0].name == 'bid_flip', STEP_METHODS[0]\n"
+    )
+    done = subprocess.run(
+        [sys.executable, str(script)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
 
 
 def test_public_names_are_there_and_others_are_not():
