@@ -143,7 +143,7 @@ class Command:
             while part := os.read(terminal, 4096):
                 self.seen += part.decode(errors="replace")
                 draws = re.findall(r" (\d+) +\d+ +[\d.]+ +[\d.]+ draws/s", self.seen[-20000:])
-                if draws and int(draws[-1]) > 50:
+                if any(int(number) > 50 for number in draws):
                     self._drawing.set()
 
     def press(self):
