@@ -21,6 +21,8 @@ from sklearn.datasets import load_wine
 
 import pymc_bid as bid
 
+ORIGINAL = {"alcohol_proof": "alcohol"}
+
 
 def variants() -> dict[str, tuple[pd.DataFrame, dict]]:
     """Return tables that ask the same question, and further arguments."""
@@ -41,10 +43,7 @@ def variants() -> dict[str, tuple[pd.DataFrame, dict]]:
 def as_one(draws: np.ndarray, basis: list[str]) -> pd.DataFrame:
     """Return draws of the columns by name, copies as one."""
     table = pd.DataFrame(draws.reshape(-1, len(basis)), columns=basis)
-    if "alcohol_proof" in table:
-        table["alcohol"] = table[["alcohol", "alcohol_proof"]].max(axis=1)
-        table = table.drop(columns="alcohol_proof")
-    return table
+    return table.rename(columns=ORIGINAL).T.groupby(level=0).max().T
 
 
 def main() -> None:
@@ -73,10 +72,15 @@ def main() -> None:
             result = bid.decompose(idata, table, random_seed=options.seed)
             if not bid.check_convergence(idata).converged:
                 said += " Chains did not converge."
-        found = as_one(np.asarray(idata["posterior"]["r"]), list(model.coords["basis"]))
+        draws, basis = np.asarray(idata["posterior"]["r"]), list(model.coords["basis"])
+        shares = dict(zip(basis, draws.mean(axis=(0, 1)), strict=True))
+        found = as_one(draws, basis)
         known = found.mean() if known is None else known
         off = (found.mean() - known).abs().max()
-        shown = ", ".join(f"{column} {found[column].mean():.2f}" for column in result.columns)
+        columns = [ORIGINAL.get(column, column) for column in result.columns]
+        shown = ", ".join(f"{column} {found[column].mean():.2f}" for column in columns)
+        if "alcohol_proof" in basis:
+            shown += " ({alcohol:.2f} and {alcohol_proof:.2f})".format(**shares)
         r2 = result.mean_r2["r2"]
         print(f"| {name} | {shown} | {off:.3f} | {r2:.3f} | {said or 'nothing'} |", flush=True)
 

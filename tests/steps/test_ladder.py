@@ -96,7 +96,7 @@ def test_without_warm_up_there_is_one_replica():
 def test_columns_that_are_forced_stay_where_they_are():
     inclusion = np.array([1.0, 0.0, 0.5, 0.5, 0.5, 0.5])
     with bid.gbt(POOL, identity=True, inclusion=inclusion):
-        r = np.asarray(pm.sample(draws=100, tune=50, chains=1, **QUIET)["posterior"]["r"])[0]
+        r = np.asarray(pm.sample(draws=400, tune=50, chains=1, **QUIET)["posterior"]["r"])[0]
     assert (r[:, 0] == 1).all() and (r[:, 1] == 0).all()
     assert np.ptp(r[:, 2:]) == 1
 
