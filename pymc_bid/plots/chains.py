@@ -14,6 +14,8 @@ from pymc_bid.results.size_prior import read_size_prior
 
 WORTH_A_NAME = 0.05
 """Probability from which a column is named where there is no room to name all."""
+ROOM = 10
+"""Numbers of columns that are shown on either side of those drawn, for their prior."""
 
 
 def plot_inclusion(
@@ -116,9 +118,10 @@ def plot_size(
     distribution.set(xlabel="probability", ylim=(values[0] - 0.9, values[-1] + 0.9))
     prior = read_size_prior(source, state, model)
     if prior is not None:
-        # All of it, however far from the draws, or it would look like less.
+        # A little of it beside the draws, which would be a line in all of a flat one.
         likely = np.flatnonzero(prior >= 0.01 * prior.max())
-        low, high = min(values[0], likely[0]), max(values[-1], likely[-1])
+        low = min(values[0], max(likely[0], values[0] - ROOM))
+        high = max(values[-1], min(likely[-1], values[-1] + ROOM))
         distribution.set_ylim(low - 0.9, high + 0.9)
         distribution.plot(
             prior, np.arange(prior.size), "o-", color="C1", markersize=3, label="prior"

@@ -1,0 +1,225 @@
+"""Scores of sets, the best set of each size, and what replacing a column costs."""
+
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import pymc_bid as bid
+from pymc_bid.evidence import SetsOfModel
+from pymc_bid.results.search import BestSets
+from pymc_bid.results.size_prior import size_prior
+from tests.reference.enumeration import (
+    bernoulli_log_prior,
+    exact_state_probabilities,
+    truncated_normal_density,
+)
+
+A = 0.7 * np.random.default_rng(5).normal(size=(5, 3))
+ALL = [columns for size in range(4) for columns in combinations(range(3), size)]
+
+
+@pytest.mark.parametrize("bounds", [None, (-1.0, 1.0)])
+def test_probabilities_of_sets_are_those_of_enumeration(bounds):
+    box = (-np.inf, np.inf) if bounds is None else bounds
+    exact = exact_state_probabilities(
+        *(A, A),
+        bounds=box,
+        weight_density=truncated_normal_density(0.0, 1.0, box),
+        log_prior=bernoulli_log_prior(0.3),
+        alpha_sigma=2.0,
+        beta_sigma=1.0,
+    )
+    model = bid.gbt(A, bounds=bounds, inclusion=0.3, alpha_sigma=2.0, beta_sigma=1.0)
+    sets = {str(columns): columns for columns in ALL}
+    scores = bid.score_sets(model, sets, best=False, draws=2000, random_seed=1)
+    expected = [exact[tuple(int(j in columns) for j in range(3))] for columns in ALL]
+    log_ratio = np.log(scores["probability"].to_numpy() / expected)
+    error = scores["standard_error"].to_numpy()
+    # Of each ratio to the first set; the quadrature is right to about 1e-3.
+    difference = np.abs(log_ratio - log_ratio[0])
+    assert (difference <= 4 * np.hypot(error, error[0]) + 2e-3).all()
+
+
+@pytest.fixture(scope="module")
+def planted():
+    return bid.datasets.make_planted(rows=120, columns=8, rank=3, noise=0.4, seed=3)
+
+
+@pytest.fixture(scope="module")
+def table(planted):
+    rng = np.random.default_rng(0)
+    return planted.A * rng.gamma(2.0, 20.0, 8) + 50 * rng.normal(size=8)
+
+
+@pytest.fixture(scope="module")
+def model(table):
+    return bid.column_selection(table.iloc[:60])
+
+
+def test_scores_are_those_of_raw_rows_and_of_the_weights(planted, table, model):
+    """The posterior of the weights is nearly that of least squares, as the prior is weak here."""
+    seen, hidden = table.iloc[:60], table.iloc[60:]
+    names, others = planted.columns, [c for c in table if c not in planted.columns]
+    sets = {"planted": names}
+    inside, outside = (
+        bid.score_sets(model, sets, rows, by="column", draws=1000, random_seed=1).loc["planted"]
+        for rows in (None, hidden)
+    )
+    assert inside.index.tolist() == outside.index.tolist() == others
+    mean, deviation = seen.mean(), seen.std(ddof=0)
+    standard = (seen - mean) / deviation
+    slopes = np.linalg.lstsq(standard[names], standard[others], rcond=None)[0]
+    for rows, found in ((seen, inside), (hidden, outside)):
+        Z = (rows - mean) / deviation
+        squares = ((Z[others] - Z[names].to_numpy() @ slopes) ** 2).mean()
+        np.testing.assert_allclose(found["rmse"], np.sqrt(squares) * deviation[others], rtol=0.05)
+        shares = 1 - squares / (Z[others] ** 2).mean()
+        assert (np.abs(found["r2"] - shares) < 0.03).all()
+        assert (found["lower"] < found["r2"]).all() and (found["r2"] < found["upper"]).all()
+    by_set = bid.score_sets(model, sets, hidden, draws=1000, random_seed=1)
+    again = by_set.loc["planted"]
+    np.testing.assert_allclose(again["r2"], outside["r2"].mean(), rtol=1e-9)
+    np.testing.assert_allclose(again["coverage"], outside["coverage"].mean(), rtol=1e-9)
+    error = (outside["rmse"] / deviation[others]) ** 2
+    np.testing.assert_allclose(again["error"], error.mean(), rtol=1e-9)
+    evidence = bid.log_evidence(model, names, draws=1000, random_seed=1)
+    assert again["log_evidence"] == evidence.value
+
+
+def test_held_out_rows_lie_within_the_intervals(planted, table, model):
+    scores = bid.score_sets(
+        model, {"planted": planted.columns}, table.iloc[60:], ci_prob=0.9, random_seed=1
+    )
+    # 300 entries; with the weights' uncertainty shared between them.
+    assert 0.82 < scores.loc["planted", "coverage"] < 0.97
+
+
+def test_the_best_set_found_is_in_the_table_once(planted, model):
+    one = bid.score_sets(model, {"one": planted.columns[:1]}, random_seed=1)
+    assert one.index.tolist() == ["one", "best found"]
+    assert one.loc["best found", "columns"] == planted.columns
+    assert one["probability"].sum() == pytest.approx(1) and one["probability"].iloc[1] > 0.99
+    both = bid.score_sets(model, {"planted": planted.columns}, random_seed=1)
+    assert both.index.tolist() == ["planted"]
+
+
+def test_missing_entries_of_held_out_rows_do_not_count(planted, table, model):
+    hidden = table.iloc[60:].copy()
+    other = next(c for c in table if c not in planted.columns)
+    hidden.loc[hidden.index[:5], planted.columns[0]] = np.nan
+    hidden.loc[hidden.index[5:9], other] = np.nan
+    sets = {"planted": planted.columns}
+    with_gaps, without = (
+        bid.score_sets(model, sets, rows, by="column", random_seed=1)
+        for rows in (hidden, hidden.iloc[5:])
+    )
+    pd.testing.assert_frame_equal(with_gaps, without, rtol=1e-9)
+    only = bid.score_sets(model, sets, hidden.iloc[9:], by="column", random_seed=1)
+    np.testing.assert_allclose(
+        with_gaps.loc[("planted", other)], only.loc[("planted", other)], rtol=1e-9
+    )
+
+
+def test_forced_columns_are_in_every_best_set(table):
+    names = list(table.columns)
+    model = bid.column_selection(table, include=names[:1], exclude=names[1:2])
+    curve = bid.size_curve(model, range(9), draws=20, random_seed=1)
+    assert curve.index.tolist() == list(range(1, 8))
+    for columns in curve["columns"]:
+        assert names[0] in columns and names[1] not in columns
+    cost = bid.replacements(model, curve["columns"][3])
+    assert names[0] not in cost.index and names[1] not in cost.columns
+    forbidden = {"in": names[:1], "without": names[2:3], "with": names[:2]}
+    probability = bid.score_sets(model, forbidden, random_seed=1)["probability"]
+    assert probability["without"] == probability["with"] == 0 < probability["in"]
+
+
+@pytest.mark.parametrize("copies", [False, True])
+def test_the_best_set_of_each_size_is_that_of_all(copies):
+    A = bid.datasets.make_planted(rows=40, columns=6, rank=3, noise=0.5, seed=2).A
+    if copies:
+        A["copy"] = A["c01"] + 1e-3 * np.random.default_rng(0).normal(size=40)
+        A["twin"] = -A["c03"]
+    else:
+        A = A.assign(x=A["c00"] - A["c01"], y=np.random.default_rng(1).normal(size=40))
+    sets = SetsOfModel(bid.column_selection(A))
+    best = BestSets(sets)
+    for size in range(9):
+        values = [
+            sets.with_bounds(state) + sets.log_prior(state)
+            for columns in combinations(range(8), size)
+            for state in [np.isin(np.arange(8), columns).astype(np.int64)]
+        ]
+        assert best.of_size(size).value == pytest.approx(max(values), abs=1e-6)
+
+
+def test_the_closed_form_and_the_estimate_agree(planted, model):
+    sets = SetsOfModel(model)
+    for columns in (planted.columns, planted.columns[:1], []):
+        state = sets.read(columns)
+        found = sets.draw(state, 500, np.random.default_rng(1)).evidence
+        # Expectation propagation and the noise table are right to about a hundredth.
+        assert sets.with_bounds(state) == pytest.approx(found.value, abs=0.02)
+        assert sets.without_bounds(state) >= sets.with_bounds(state) - 1e-9
+
+
+def test_the_curve_of_held_out_rows_is_flat_beyond_the_planted_rank(planted, table, model):
+    curve = bid.size_curve(model, range(7), table.iloc[60:], random_seed=1)
+    held_out = curve["held_out_r2"]
+    assert curve["columns"][3] == planted.columns
+    assert (np.diff(held_out[:4]) > 0.05).all()
+    assert (np.abs(held_out[4:] - held_out[3]) < 0.04).all()
+    assert (np.diff(curve["r2"][:4]) > 0.05).all()
+
+
+def test_replacements_are_differences_of_evidences(planted, model):
+    cost = bid.replacements(model, planted.columns)
+    assert cost.shape == (3, 5) and (cost.to_numpy() < 0).all()
+    one, other = cost.index[0], cost.columns[-1]
+    moved = [other if column == one else column for column in planted.columns]
+    found, kept = (
+        bid.log_evidence(model, columns, random_seed=1) for columns in (moved, planted.columns)
+    )
+    error = np.hypot(found.standard_error, kept.standard_error)
+    assert abs(cost.loc[one, other] - (found.value - kept.value)) < 4 * error + 0.02
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"k": 3}, {"expected": 2}, {"include": ["c00"], "exclude": ["c02"]}],
+    ids=lambda options: ", ".join(options) or "uniform",
+)
+def test_the_prior_of_the_size_is_that_of_forward_draws(planted, options):
+    import pymc as pm
+
+    model = bid.column_selection(planted.A, **options)
+    drawn = pm.draw(model["r"], draws=4000, random_seed=1).sum(axis=1)
+    found = np.bincount(drawn, minlength=9) / 4000
+    prior = size_prior(model, "r")
+    # Nine frequencies, four cases.
+    assert (np.abs(found - prior) <= 4.5 * np.sqrt(prior * (1 - prior) / 4000) + 1e-12).all()
+
+
+def test_the_prior_of_the_size_with_odds_of_their_own():
+    odds = np.array([0.2, 0.7, 1.0, 0.5])
+    model = bid.gbt(np.random.default_rng(0).normal(size=(9, 4)), inclusion=odds)
+    expected = np.zeros(5)
+    for state in np.ndindex(2, 2, 2, 2):
+        expected[sum(state)] += np.prod(np.where(state, odds, 1 - odds))
+    np.testing.assert_allclose(size_prior(model, "r"), expected, atol=1e-12)
+
+
+def test_wrong_use_has_a_message(model, table):
+    with pytest.raises(ValueError, match="by must be one of 'set', 'column'"):
+        bid.score_sets(model, {}, by="row")
+    with pytest.raises(ValueError, match="columns has 'x', which is no column"):
+        bid.score_sets(model, {"mine": ["x"]})
+    with pytest.raises(ValueError, match="rows lacks columns that the model has: c00"):
+        bid.score_sets(model, {"mine": ["c01"]}, table.drop(columns="c00"))
+    with pytest.raises(ValueError, match="ci_prob must be between 0 and 1"):
+        bid.size_curve(model, [1], ci_prob=1.0)
+    pool = bid.gbt(table.iloc[:, :3], pool=table.iloc[:, 3:])
+    with pytest.raises(TypeError, match="rows are for matrices decomposed by their own columns"):
+        bid.score_sets(pool, {"mine": []}, table)
