@@ -9,10 +9,13 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import pytest
+import xarray as xr
 
 import pymc_bid as bid
-from tests.helpers.draws import make_draws
+from pymc_bid.results.posterior import read_group
+from tests.helpers.draws import as_idata, make_draws
 
 
 @pytest.fixture(autouse=True)
@@ -157,3 +160,51 @@ def test_matplotlib_is_imported_inside_functions_only():
             if isinstance(node, ast.Import | ast.ImportFrom):
                 names = [getattr(node, "module", None) or "", *(alias.name for alias in node.names)]
                 assert not any(name.startswith("matplotlib") for name in names), path
+
+
+@pytest.fixture(scope="module")
+def curve():
+    K = np.arange(5)
+    rows = {"r2": 0.2 * K, "lower": 0.2 * K - 0.1, "upper": 0.2 * K + 0.1}
+    held_out = {f"held_out_{name}": values - 0.05 for name, values in rows.items()}
+    table = pd.DataFrame(rows | held_out | {"probability": [0, 0, 0.25, 0.75, 0]})
+    return table.rename_axis("K")
+
+
+def test_curves_are_those_of_the_table(curve):
+    ax = bid.plot_size_curve(curve)
+    np.testing.assert_allclose(ax.lines[0].get_ydata(), curve["r2"])
+    np.testing.assert_allclose(ax.lines[1].get_ydata(), curve["held_out_r2"])
+    np.testing.assert_allclose([bar.get_height() for bar in ax.patches], curve["probability"])
+    alone = bid.plot_size_curve(curve[["r2", "lower", "upper"]])
+    assert len(alone.lines) == 1 and not alone.patches
+    assert overlapping(ax.figure) == []
+
+
+def test_dots_are_the_costs_of_replacements():
+    cost = pd.DataFrame([[-3.0, 0.5, -400.0], [-1e4, -20.0, -2.0]], ["a", "b"], ["x", "y", "z"])
+    ax = bid.plot_replacements(cost)
+    np.testing.assert_array_equal(ax.lines[0].get_xdata(), cost.loc["a"])
+    assert [text.get_text() for text in ax.texts] == ["y", "z"]
+    low, high = ax.get_xlim()
+    assert low < -1e4 and high > 0.5 and overlapping(ax.figure) == []
+    with pytest.raises(ValueError, match="no column to replace"):
+        bid.plot_replacements(cost.iloc[:0])
+
+
+def test_the_prior_of_the_size_stands_next_to_the_draws(small):
+    idata, result, data = small
+    uniform = bid.column_selection(data)
+    _, distribution = bid.plot_size(result, model=uniform)
+    np.testing.assert_allclose(distribution.lines[0].get_xdata(), np.full(9, 1 / 9))
+    with uniform:
+        _, inside = bid.plot_size(idata)
+    np.testing.assert_allclose(inside.lines[0].get_xdata(), np.full(9, 1 / 9))
+    states = np.eye(8, dtype=int)[None]
+    states[0, 0, 1] = 1
+    prior = xr.Dataset({"r": (("chain", "draw", "basis"), states)})
+    posterior = read_group(idata, "posterior")
+    _, drawn = bid.plot_size(as_idata(posterior=posterior, prior=prior))
+    np.testing.assert_allclose(drawn.lines[0].get_xdata(), [0, 7 / 8, 1 / 8])
+    _, without = bid.plot_size(idata)
+    assert not without.lines
