@@ -10,6 +10,7 @@ import matplotlib
 
 matplotlib.use("Agg")
 import numpy as np
+import pandas as pd
 import pymc as pm
 
 import pymc_bid as bid
@@ -32,14 +33,26 @@ def main() -> None:
     with bid.gbt(data, k=6):
         idata = pm.sample(**settings)
     # Fewer rows than columns: with more of them the paper's model keeps every column.
-    with bid.gbt(data.iloc[:15]):
+    with bid.gbt(data.iloc[:15]) as of_any_size:
         free = pm.sample(**settings)
     result = bid.decompose(idata, data)
     print(result)
 
+    table, held_out = data.iloc[:60], data.iloc[60:]
+    with bid.column_selection(table) as model:
+        idata_of_table = pm.sample(**settings)
+    of_table = bid.decompose(idata_of_table, table)
+    print(of_table.headline(), of_table.credible_sets(), sep="\n")
+    sets = {"mine": ["c00", "c03", "c08"], "theirs": ["c01", "c02", "c04", "c05", "c06", "c07"]}
+    with pd.option_context("display.width", 100, "display.max_columns", 8):
+        print(bid.score_sets(model, sets, held_out, random_seed=1).drop(columns="columns"))
+    curve = bid.size_curve(model, range(1, 13), held_out, idata=idata_of_table, random_seed=1)
+
     pictures = {
+        "size_curve": bid.plot_size_curve(curve),
+        "replacements": bid.plot_replacements(bid.replacements(model, of_table.columns)),
         "inclusion": bid.plot_inclusion(result),
-        "size": bid.plot_size(free),
+        "size": bid.plot_size(free, model=of_any_size),
         "error": bid.plot_error(result),
         "autocorrelation": bid.plot_autocorrelation(idata, basis=result.columns),
         "decomposition": bid.plot_decomposition(result, data),

@@ -53,7 +53,7 @@ def size_curve(
     pandas.DataFrame
         Index `K`; `log_evidence` and `standard_error` of the best set found; `r2`, `lower`, `upper`
         and `error` on the rows of the model, as in `score_sets`, and with `held_out_` before them
-        on others; `probability` of the size in the draws; and the `columns`. All these are over the
+        on others, where there is `coverage` too; `probability` of the size in the draws; and the `columns`. All these are over the
         columns that are not in the set, and nan if there are none.
 
     Examples
@@ -81,7 +81,7 @@ def size_curve(
         )
         lines[size] = {name: inside[name] for name in ("log_evidence", "standard_error", *OF_ROWS)}
         for line in outside:
-            lines[size] |= {f"held_out_{name}": line[name] for name in OF_ROWS}
+            lines[size] |= {f"held_out_{name}": line[name] for name in (*OF_ROWS, "coverage")}
         if visited is not None:
             lines[size]["probability"] = float((visited.sum(axis=1) == size).mean())
         lines[size]["columns"] = sets.labels_of(one.state)

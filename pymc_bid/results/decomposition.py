@@ -222,7 +222,7 @@ class InterpolativeDecomposition:
         """
         # All columns of the data, those that the model left out too.
         width = self.data.attrs.get("columns_given", self.data.sizes["basis"])
-        places = np.asarray(self.data.get("place", self.positions))
+        places = np.asarray(self.data.get("place", self.positions)).astype(np.int64)
         chosen, rows = read_chosen_entries(new_rows, self.columns, places, width)
         noise = self.data["noise_draws"].values
         if np.isnan(noise).any():
