@@ -1,4 +1,4 @@
-"""Do intervals of R² hold what they are intervals of? `python -m benchmarks.r2_coverage [runs]`.
+"""Do intervals of R² hold what they are intervals of? `python -m benchmarks.r2_coverage [matrices [of these sampled]]`.
 
 Planted matrices whose weights are known. The truth is the share of the variance of *these* rows
 that the planted weights explain,
@@ -61,18 +61,18 @@ def cover(run: int, sampling: bool) -> dict[str, np.ndarray]:
     return covered
 
 
-def main(runs: int = 100) -> None:
+def main(runs: int = 100, sampled: int = 100) -> None:
     """Print the coverage of each kind of interval."""
     warnings.simplefilter("ignore")
     logging.getLogger("pymc").setLevel(logging.CRITICAL)
     covered: dict[str, list] = {}
     for run in range(runs):
-        for name, held in cover(run, sampling=True).items():
+        for name, held in cover(run, run < sampled).items():
             covered.setdefault(name, []).append(held)
     for name, held in covered.items():
         share = np.array([np.mean(of_matrix) for of_matrix in held])
-        error = share.std(ddof=1) / np.sqrt(runs)
-        print(f"{name}: {share.mean():.3f} ± {error:.3f} over {runs} matrices")
+        error = share.std(ddof=1) / np.sqrt(share.size)
+        print(f"{name}: {share.mean():.3f} ± {error:.3f} over {share.size} matrices")
 
 
 if __name__ == "__main__":

@@ -53,8 +53,9 @@ def size_curve(
     pandas.DataFrame
         Index `K`; `log_evidence` and `standard_error` of the best set found; `r2`, `lower`, `upper`
         and `error` on the rows of the model, as in `score_sets`, and with `held_out_` before them
-        on others, where there is `coverage` too; `probability` of the size in the draws; and the `columns`. All these are over the
-        columns that are not in the set, and nan if there are none.
+        on others, where there is `coverage` too; `probability` of the size in the draws; and the
+        `columns`. All these are over the columns that are not in the set, and nan if there are
+        none.
 
     Examples
     --------

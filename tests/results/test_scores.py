@@ -136,6 +136,7 @@ def test_forced_columns_are_in_every_best_set(table):
     assert probability["without"] == probability["with"] == 0 < probability["in"]
 
 
+@pytest.mark.filterwarnings("ignore:A has columns:UserWarning")
 @pytest.mark.parametrize("copies", [False, True])
 def test_the_best_set_of_each_size_is_that_of_all(copies):
     A = bid.datasets.make_planted(rows=40, columns=6, rank=3, noise=0.5, seed=2).A
