@@ -15,6 +15,7 @@ import pandas as pd
 import pymc as pm
 
 from pymc_bid import datasets
+from pymc_bid.command_line.as_json import print_json
 from pymc_bid.command_line.interrupts import Interrupts
 from pymc_bid.command_line.main import Problem
 from pymc_bid.command_line.reading import (
@@ -26,7 +27,13 @@ from pymc_bid.command_line.reading import (
     standardise,
 )
 from pymc_bid.command_line.report import make_report
-from pymc_bid.command_line.summary import print_json, print_summary
+from pymc_bid.command_line.sets import (
+    Alternatives,
+    check_scores,
+    read_lists,
+    score_alternatives,
+)
+from pymc_bid.command_line.summary import print_summary
 from pymc_bid.command_line.terminal import plain, until_reader_leaves
 from pymc_bid.command_line.writing import check_outputs, write_whole
 from pymc_bid.memory import free_memory, trace_size
@@ -55,6 +62,7 @@ class Outcome:
     verdict: Convergence
     interrupted: bool
     """Whether there are fewer draws than asked for."""
+    alternatives: Alternatives
     notes: tuple[str, ...]
     """What was guessed while reading, and what is to be said of the data."""
 
@@ -63,10 +71,12 @@ def fit(options: Namespace, interrupts: Interrupts) -> Outcome:
     """Run the command with parsed options; a Problem says why it or the file can't be used."""
     check_outputs(options)
     source, planted, table, notes = _read(options)
+    lists = read_lists(options.score, table.columns)
     prepared = standardise(table, options.scale if options.paper else "none")
     register_steps()
     model, warned = _model(prepared.A, options)
     notes += warned
+    check_scores(model, lists)
     if not options.quiet:
         for note in notes:
             print(f"pymc-bid: {note}", file=sys.stderr)
@@ -76,12 +86,22 @@ def fit(options: Namespace, interrupts: Interrupts) -> Outcome:
         warnings.simplefilter("ignore")
         result = decompose(idata, prepared.A, model=model, random_seed=options.seed)
         verdict = check_convergence(idata)
+        alternatives = score_alternatives(model, idata, result, lists, options.seed)
     if options.paper:
         result = _in_units(result, table, prepared)
     drawn = idata["posterior"].sizes
     interrupted = drawn["chain"] * drawn["draw"] < options.chains * options.draws
     outcome = Outcome(
-        source, planted, options, prepared, idata, result, verdict, interrupted, notes
+        source=source,
+        planted=planted,
+        options=options,
+        prepared=prepared,
+        idata=idata,
+        result=result,
+        verdict=verdict,
+        interrupted=interrupted,
+        alternatives=alternatives,
+        notes=notes,
     )
     _write(outcome, interrupts)
     return outcome

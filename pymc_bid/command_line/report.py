@@ -7,7 +7,7 @@ from importlib.resources import files
 from string import Template
 from typing import TYPE_CHECKING
 
-import numpy as np
+import pandas as pd
 
 from pymc_bid.command_line.main import WHY_IDENTITY
 from pymc_bid.command_line.summary import (
@@ -15,11 +15,14 @@ from pymc_bid.command_line.summary import (
     columns_to_show,
     notes_of,
     number_sentence,
+    score_words,
+    share_words,
     with_error,
 )
 from pymc_bid.plots.chains import plot_error, plot_inclusion, plot_size
+from pymc_bid.plots.layout import shorten
 from pymc_bid.plots.matrices import plot_decomposition, plot_weights
-from pymc_bid.results.words import percent
+from pymc_bid.plots.sets import plot_replacements, plot_size_curve
 
 if TYPE_CHECKING:
     from pymc_bid.command_line.fit import Outcome
@@ -40,6 +43,7 @@ def make_report(outcome: "Outcome") -> bytes:
         reasons="".join(f"<li>{escape(reason)}</li>" for reason in reasons),
         columns=_column_table(outcome),
         groups=_groups(outcome.result),
+        scores=_scores(outcome.alternatives.scores),
     )
     return content.encode("utf-8", errors="replace")
 
@@ -78,19 +82,23 @@ def _column_table(outcome: "Outcome") -> str:
     rows = []
     for name, row in shown.head(LONGEST_TABLE).iterrows():
         planted = outcome.planted is not None and name in outcome.planted
-        said = ["chosen"] if row["chosen"] else []
-        if np.isfinite(row["r2"]):
-            said = [f"{percent(row['r2'])} ({percent(row['lower'])} to {percent(row['upper'])})"]
+        said = ["chosen" if row["chosen"] else _small(share_words(row), " (")]
         rows.append(
-            f'<tr class="{"chosen" if row["chosen"] else ""}"><td>{escape(str(name))}</td>'
-            f'<td class="bar"><span style="width:{100 * row["inclusion"]:.1f}%"></span></td>'
-            f'<td class="number">{with_error(row)}</td>'
-            f"<td>{', '.join(said + ['planted'] * planted)}</td></tr>"
+            f'<tr class="{"chosen" if row["chosen"] else ""}"><td>{escape(str(name))}'
+            f'<span class="bar" style="width:{100 * row["inclusion"]:.1f}%"></span></td>'
+            f'<td class="number">{_small(with_error(row), " ±")}</td>'
+            f'<td class="number">{", ".join(filter(None, said + ["planted"] * planted))}</td></tr>'
         )
     more = len(shown) - LONGEST_TABLE
     if more > 0:
-        rows.append(f'<tr><td colspan="4">… and {more} more columns</td></tr>')
+        rows.append(f'<tr><td colspan="3">… and {more} more columns</td></tr>')
     return "".join(rows)
+
+
+def _small(words: str, mark: str) -> str:
+    """Return a number with what is said of its precision in smaller letters."""
+    number, found, precision = words.partition(mark)
+    return f"{number} <small>{(found + precision).strip()}</small>" if found else number
 
 
 def _groups(result) -> str:
@@ -105,19 +113,49 @@ def _groups(result) -> str:
     return f"<h3>Columns that stand for each other</h3><ul>{items}</ul>"
 
 
+def _scores(scores: pd.DataFrame | None) -> str:
+    if scores is None or len(scores) < 2:
+        return ""
+    items = []
+    for name, row in scores.iterrows():
+        explained, evidence, probability = score_words(row)
+        items.append(
+            f"<li><strong>{escape(str(name))}</strong>: {escape(', '.join(map(str, row['columns'])))}."
+            f"<br>R² of the others {explained}, log evidence {evidence}, probability among these "
+            f"lists {probability}.</li>"
+        )
+    return f"<h3>Lists of columns, scored</h3><ul>{''.join(items)}</ul>"
+
+
 def _pictures(outcome: "Outcome") -> dict[str, str]:
     """HTML of each picture, empty where there is nothing to show."""
-    result, A = outcome.result, outcome.prepared.A
-    wide = {"number": 2, "width_ratios": [3, 1]}
-    size = "" if outcome.options.k is not None else _picture(plot_size, result, **wide)
-    tall = {"height": 3.8, "stacked": True}
-    return {
-        "inclusion": _picture(plot_inclusion, result, height=3.2),
-        "size": size,
-        "error": _picture(plot_error, result),
-        "matrices": _picture(plot_decomposition, result, A, number=3, **tall),
-        "weights": _picture(plot_weights, result, number=2, **tall) if result.columns else "",
-    }
+    result, A, others = outcome.result, outcome.prepared.A, outcome.alternatives
+    names = [len(shorten(name)) for name in result.data["basis"].values]
+    # Inches that names below a picture take.
+    below = 0.075 * max(names)
+    pictures = dict.fromkeys(
+        ("inclusion", "curve", "replacements", "size", "error", "matrices", "weights"), ""
+    )
+    if len(names) > LONGEST_TABLE:
+        pictures["inclusion"] = _picture(_inclusion, result, height=2 + below)
+    if others.curve is not None and len(others.curve) > 1:
+        pictures["curve"] = _picture(plot_size_curve, others.curve, height=3.4)
+    if others.replacements is not None:
+        height = 1.2 + 0.32 * len(others.replacements)
+        pictures["replacements"] = _picture(plot_replacements, others.replacements, height=height)
+    if len(result.size) > 1:
+        wide = {"number": 2, "width_ratios": [3, 1]}
+        pictures["size"] = _picture(plot_size, result, **wide)
+    tall = {"height": 2.6 + below, "stacked": True}
+    pictures["error"] = _picture(plot_error, result)
+    pictures["matrices"] = _picture(plot_decomposition, result, A, number=3, **tall)
+    if result.columns:
+        pictures["weights"] = _picture(plot_weights, result, number=2, **tall)
+    return pictures
+
+
+def _inclusion(result, ax) -> None:
+    plot_inclusion(result, ax=ax).set_ylabel("probability")
 
 
 def _picture(plot, *shown, number=1, height=2.6, stacked=False, **options) -> str:
@@ -129,7 +167,7 @@ def _picture(plot, *shown, number=1, height=2.6, stacked=False, **options) -> st
     for width in (WIDE, NARROW):
         rows, columns = (number, 1) if stacked and width == NARROW else (1, number)
         # Each of the stacked ones is a little less high.
-        size = (width, height if rows == 1 else 3.2 * rows)
+        size = (width, height if rows == 1 else 0.9 * height * rows)
         figure = Figure(figsize=size, layout="constrained")
         axes = figure.subplots(rows, columns, sharey=True, **options)
         plot(*shown, **{"ax" if number == 1 else "axes": axes})

@@ -1,10 +1,8 @@
 """What the terminal shows when a run has ended."""
 
-import json
-import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -12,8 +10,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from pymc_bid.command_line.terminal import knows_all_letters, plain
+from pymc_bid.command_line.terminal import plain
 from pymc_bid.plots.chains import WORTH_A_NAME
+from pymc_bid.results.words import percent
 
 if TYPE_CHECKING:
     from pymc_bid.command_line.fit import Outcome
@@ -75,15 +74,12 @@ def _print_page(console: Console, outcome: "Outcome", written: Iterable[Path]) -
     table = Table(title=None, show_edge=False, pad_edge=False)
     table.add_column("column", overflow="fold")
     table.add_column("probability")
-    table.add_column("R² given the chosen", justify="right")
+    table.add_column("R² given the chosen")
     table.add_column("chosen")
     if outcome.planted is not None:
         table.add_column("planted")
     for name, row in shown.head(LONGEST_TABLE).iterrows():
-        explained = ""
-        if np.isfinite(row["r2"]):
-            explained = f"{row['r2']:.2f} ({row['lower']:.2f} to {row['upper']:.2f})"
-        cells = [plain(name), with_error(row), explained, "yes" if row["chosen"] else ""]
+        cells = [plain(name), with_error(row), share_words(row), "yes" if row["chosen"] else ""]
         if outcome.planted is not None:
             cells.append("yes" if name in outcome.planted else "")
         # Names may hold what rich would take for instructions.
@@ -95,6 +91,11 @@ def _print_page(console: Console, outcome: "Outcome", written: Iterable[Path]) -
     lines.append(number_sentence(outcome))
     for members in result.groups["columns"].iloc[:4]:
         lines.append(f"interchangeable: {' / '.join(map(plain, members))}")
+    scores = outcome.alternatives.scores
+    if scores is not None and len(scores) > 1:
+        console.print(Text("\n".join(filter(None, lines))))
+        lines = []
+        console.print(_score_table(scores))
     lines.append(f"mean squared error of C·W: {result.mse:.4g} ({UNITS[outcome.options.scale]})")
     lines.append(str(outcome.verdict))
     lines += map(plain, notes_of(outcome))
@@ -102,63 +103,31 @@ def _print_page(console: Console, outcome: "Outcome", written: Iterable[Path]) -
     console.print(Text("\n".join(filter(None, lines))))
 
 
+def _score_table(scores: pd.DataFrame) -> Table:
+    table = Table(title=None, show_edge=False, pad_edge=False)
+    for heading in ("list", "columns", "R² of the others", "log evidence", "probability"):
+        table.add_column(heading, overflow="fold")
+    for name, row in scores.iterrows():
+        cells = [plain(name), str(row["size"]), *score_words(row)]
+        table.add_row(*map(Text, cells))
+    return table
+
+
+def score_words(row: pd.Series) -> list[str]:
+    """Return R² with its interval, evidence with its error, and probability of a list."""
+    evidence = f"{row['log_evidence']:.1f} ± {row['standard_error']:.1f}"
+    return [share_words(row), evidence, f"{row['probability']:.3f}"]
+
+
+def share_words(row: pd.Series) -> str:
+    """Return R² with its interval in percent, empty if there is none."""
+    if not np.isfinite(row["r2"]):
+        return ""
+    ends = [percent(row[end]).removesuffix(" %") for end in ("lower", "upper")]
+    return f"{percent(row['r2'])} ({' to '.join(ends)})"
+
+
 def with_error(row: pd.Series) -> str:
     """Return a probability with its Monte Carlo error, if that is known."""
     error = "" if np.isnan(row["mcse"]) else f" ± {row['mcse']:.3f}"
     return f"{row['inclusion']:.3f}{error}"
-
-
-def print_json(outcome: "Outcome", written: Iterable[Path]) -> None:
-    """Print everything that the table shows, and more, as JSON."""
-    result, options, verdict = outcome.result, outcome.options, outcome.verdict
-    sizes = outcome.idata["posterior"].sizes
-    found: dict[str, Any] = {
-        "source": outcome.source,
-        "headline": result.headline(),
-        "rows": result.data.sizes["row"],
-        "columns": result.data.sizes["column"],
-        "model": options.model,
-        "identity": not options.paper,
-        "scale": options.scale,
-        "seed": options.seed,
-        "chains": sizes["chain"],
-        "draws": sizes["draw"],
-        "interrupted": outcome.interrupted,
-        "chosen": [str(name) for name in result.columns],
-        "planted": outcome.planted,
-        "number_of_columns": {str(k): float(p) for k, p in result.size.items()},
-        "inclusion": _numbers(result.inclusion["inclusion"]),
-        "inclusion_mcse": _numbers(result.inclusion["mcse"]),
-        "r2": {str(name): _numbers(row) for name, row in result.r2.iterrows()},
-        "mean_r2": _numbers(result.mean_r2),
-        "sets": [_numbers(row) for _, row in result.sets.iterrows()],
-        "interchangeable": [_numbers(row) for _, row in result.groups.iterrows()],
-        "constant": _numbers(result.constants),
-        "mean_squared_error": result.mse,
-        "weights_from_draws": int(result.data.attrs["draws_used"]),
-        "weights": {str(name): _numbers(row) for name, row in result.W.to_pandas().iterrows()},
-        "weights_sd": {
-            str(name): _numbers(row) for name, row in result.W_sd.to_pandas().iterrows()
-        },
-        "converged": verdict.converged,
-        "verdict": list(verdict.reasons),
-        "diagnostics": {str(name): _numbers(row) for name, row in verdict.table.iterrows()},
-        "notes": list(outcome.notes),
-        "written": [str(path) for path in written],
-    }
-    escaped = not knows_all_letters(sys.stdout)
-    print(json.dumps(found, indent=2, allow_nan=False, ensure_ascii=escaped))
-
-
-def _numbers(row: pd.Series) -> dict[str, Any]:
-    """Return a row of a table as JSON takes it, with null for what is not known."""
-    return {str(name): _plain_value(value) for name, value in row.items()}
-
-
-def _plain_value(value: Any) -> Any:
-    if isinstance(value, list):
-        return [str(name) for name in value]
-    number = float(value)
-    if not np.isfinite(number):
-        return None
-    return int(number) if number.is_integer() and not isinstance(value, float) else number

@@ -84,7 +84,7 @@ def plot_size(
     axes: Any = None,
     figsize: tuple[float, float] = (10, 3.5),
 ):
-    """Draw the number of chosen columns K over the iterations of each chain, and its distribution.
+    """Draw the number of chosen columns K in each chain, one after the other, and how often it is.
 
     Next to the distribution stands the prior where it is known: from the model, or from draws of
     the prior in `source` (`pm.sample_prior_predictive`).
@@ -109,9 +109,8 @@ def plot_size(
         size = read_state(source, state)[0].sum(axis=2)
     axes = make_axes(axes, 2, figsize, width_ratios=[3, 1], sharey=True)
     over, distribution = axes
-    for chain, values in enumerate(size):
-        over.plot(values, drawstyle="steps-mid", linewidth=0.8, label=f"chain {chain}")
-    over.set(xlabel="draw", ylabel="number of columns K")
+    _one_after_the_other(over, size, drawstyle="steps-mid")
+    over.set_ylabel("number of columns K")
     over.yaxis.get_major_locator().set_params(integer=True, min_n_ticks=1)
     values, counts = np.unique(size, return_counts=True)
     distribution.barh(values, counts / counts.sum(), height=0.8, color="0.6", label="posterior")
@@ -127,12 +126,11 @@ def plot_size(
             prior, np.arange(prior.size), "o-", color="C1", markersize=3, label="prior"
         )
         _legend(distribution)
-    _legend(over)
     return axes
 
 
 def plot_error(source: Any, *, ax: Any = None, figsize: tuple[float, float] = (10, 3.5)):
-    """Draw the mean squared error of each draw over the iterations of each chain.
+    """Draw the mean squared error of each draw, one chain after the other.
 
     From a decomposition, before and after post-processing; from draws, as the sampler reported it.
 
@@ -163,12 +161,10 @@ def plot_error(source: Any, *, ax: Any = None, figsize: tuple[float, float] = (1
     (ax,) = make_axes(ax, 1, figsize)
     both = len(lines) > 1
     for name, values in lines.items():
-        style = {"linewidth": 0.8, "alpha": 0.4 if both and name == "before" else 1.0}
-        for chain, series in enumerate(values):
-            label = f"chain {chain}, {name}" if both else f"chain {chain}"
-            ax.plot(series, color=f"C{chain}", label=label, **style)
-    ax.set(xlabel="draw", ylabel="mean squared error of a draw")
-    _legend(ax)
+        _one_after_the_other(ax, values, label=name, alpha=0.4 if both and name == "before" else 1)
+    ax.set_ylabel("error of a draw")
+    if both:
+        _legend(ax, ax.lines[:: len(lines["before"])])
     return ax
 
 
@@ -209,8 +205,22 @@ def plot_autocorrelation(
     return ax
 
 
-def _legend(ax) -> None:
-    if len(ax.lines) <= 8:
-        # Above the axes: lines may be anywhere inside.
-        place = {"loc": "lower right", "bbox_to_anchor": (1.0, 1.0)}
-        ax.legend(fontsize=8, ncols=4, frameon=False, **place)
+def _one_after_the_other(ax, chains, label: str | None = None, **style) -> None:
+    """Draw chains next to each other, for on top of each other they would hide each other."""
+    number, draws = chains.shape
+    for chain, series in enumerate(chains):
+        places = chain * draws + np.arange(draws)
+        ax.plot(places, series, color=f"C{chain % 10}", linewidth=0.6, label=label, **style)
+    between = {"color": "0.8", "linewidth": 0.8, "zorder": 0}
+    ax.vlines(np.arange(1, number) * draws, 0, 1, transform=ax.get_xaxis_transform(), **between)
+    names = [f"chain {chain}" if number <= 4 else str(chain) for chain in range(number)]
+    ax.set_xticks((np.arange(number) + 0.5) * draws, names)
+    ax.tick_params(axis="x", length=0)
+    what = "" if number <= 4 else " (by number)"
+    ax.set(xlim=(0, number * draws), xlabel=f"{draws} draws of each chain{what}")
+
+
+def _legend(ax, lines=None) -> None:
+    # Above the axes: lines may be anywhere inside.
+    place = {"loc": "lower right", "bbox_to_anchor": (1.0, 1.0)}
+    ax.legend(handles=lines, fontsize=8, ncols=4, frameon=False, **place)

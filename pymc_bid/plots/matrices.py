@@ -7,6 +7,7 @@ import numpy as np
 from pymc_bid.inputs import read_matrix
 from pymc_bid.plots.layout import label_columns, make_axes
 from pymc_bid.results.decomposition import InterpolativeDecomposition
+from pymc_bid.results.units import Units, select_columns
 
 
 def plot_decomposition(
@@ -17,6 +18,9 @@ def plot_decomposition(
     figsize: tuple[float, float] = (13, 4.5),
 ):
     """Heat maps of A, C·W and what is left over, the chosen columns marked by triangles.
+
+    As the model was given them: standardised, if it standardises columns, and without those that it
+    left out.
 
     Parameters
     ----------
@@ -32,15 +36,24 @@ def plot_decomposition(
     >>> [ax.get_title() for ax in axes]
     ['A', 'C·W', 'A - C·W']
     """
-    target, fit = read_matrix(A, "A").values, result.reconstruct().values
-    if target.shape != fit.shape:
-        raise ValueError(f"A has shape {target.shape}, the decomposition is of one {fit.shape}.")
+    fit = result.reconstruct().values
+    # Columns that the model left out are in the table, and told by their labels.
+    if np.shape(A)[1:] != fit.shape[1:]:
+        A, _, _ = select_columns(A, result.data["column"].values, "A")
+    target = read_matrix(A, "A", "mask")
+    if target.values.shape != fit.shape:
+        shape = target.values.shape
+        raise ValueError(f"A has shape {shape}, the decomposition is of one {fit.shape}.")
+    units = Units.read(result.data, "", fit.shape[1])
+    values, fit = (units.standardise_values(rows) for rows in (target.values, fit))
+    if target.observed is not None:
+        values[~target.observed] = np.nan
     axes = make_axes(axes, 3, figsize, sharey=True)
     # A few extreme entries must not make all others pale.
-    limit = np.quantile(np.abs(target), 0.995) or 1.0
-    maps = {"A": target, "C·W": fit, "A - C·W": target - fit}
-    for ax, (title, values) in zip(axes, maps.items(), strict=True):
-        image = _heat_map(ax, values, title, -limit, limit, "RdBu_r")
+    limit = np.nanquantile(np.abs(values), 0.995) or 1.0
+    maps = {"A": values, "C·W": fit, "A - C·W": values - fit}
+    for ax, (title, shown) in zip(axes, maps.items(), strict=True):
+        image = _heat_map(ax, shown, title, -limit, limit, "RdBu_r")
     axes[0].set_ylabel("row")
     axes[0].figure.colorbar(image, ax=list(axes), extend="both")
     axes[0].figure.draw_without_rendering()
@@ -93,6 +106,8 @@ def plot_weights(
 
 
 def _heat_map(ax, values, title, low, high, colors):
+    # What is missing is grey.
+    ax.set_facecolor("0.8")
     image = ax.imshow(np.asarray(values), aspect="auto", cmap=colors, vmin=low, vmax=high)
     ax.set_xlabel("column")
     ax.set_title(title, pad=12)

@@ -94,7 +94,9 @@ def plot_replacements(
     least, most = float(np.nanmin(cost)), float(np.nanmax(cost))
     # A little room on both sides, and the line at 0 in sight.
     ax.set_xlim(1.5 * min(least, -LINEAR), 1.5 * max(most, 1.0))
-    ax.set(xlabel="log evidence with another column in its place, less that of the set")
+    # Where the axis is linear there is no room for powers.
+    ax.set_xticks([tick for tick in ax.get_xticks() if tick == 0 or abs(tick) >= LINEAR])
+    ax.set(xlabel="change of the log evidence with another column")
     ax.set_ylim(number - 0.4, -0.8)
     ax.set_ylabel("chosen column")
     ax.figure.draw_without_rendering()

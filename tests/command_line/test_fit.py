@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 import pymc_bid as bid
+from pymc_bid.command_line.as_json import print_json
 from pymc_bid.command_line.main import DONE, UNUSABLE, main
-from pymc_bid.command_line.summary import print_json, print_summary
+from pymc_bid.command_line.summary import print_summary
 from pymc_bid.command_line.terminal import allow_any_letter, plain, until_reader_leaves
 
 

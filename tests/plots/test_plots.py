@@ -122,6 +122,11 @@ def test_maps_are_the_matrices(small):
     maps = [axes.images[0].get_array() for axes in bid.plot_decomposition(result, data)]
     np.testing.assert_allclose(maps[0], data)
     np.testing.assert_allclose(maps[1] + maps[2], data)
+    # What is missing is not shown as if it were there.
+    gaps = np.array(data)
+    gaps[0, 0] = np.nan
+    maps = [axes.images[0].get_array() for axes in bid.plot_decomposition(result, gaps)]
+    assert [bool(np.ma.getmaskarray(shown)[0, 0]) for shown in maps] == [True, False, True]
     maps = [axes.images[0].get_array() for axes in bid.plot_weights(result)]
     np.testing.assert_allclose(maps[0], result.W)
     np.testing.assert_allclose(maps[1], result.W_sd)
@@ -147,7 +152,7 @@ def test_axes_given_are_the_axes_used(small):
 
 def test_what_is_missing_is_named(small):
     _, result, data = small
-    with pytest.raises(ValueError, match="A has shape"):
+    with pytest.raises(ValueError, match="A lacks columns that the model has"):
         bid.plot_decomposition(result, data[:, :5])
     with pytest.raises(ValueError, match="bid_mse"):
         bid.plot_error({"posterior": result.to_xarray()})
