@@ -60,9 +60,9 @@ def warn_if_too_large(model: Model, point: Point) -> None:
     _told.add(model)
     largest = max(sizes, key=lambda name: sizes[name])
     warnings.warn(
-        f"pm.sample() with its defaults, 4 chains of 1000 + 1000 draws, keeps {_readable(needed)}, "
-        f"and {_readable(free)} of memory are free: {_readable(total)} for each draw, "
-        f"{_readable(sizes[largest])} of it for {largest}. If you have not done so, leave "
+        f"pm.sample() with its defaults, 4 chains of 1000 + 1000 draws, keeps {readable(needed)}, "
+        f"and {readable(free)} of memory are free: {readable(total)} for each draw, "
+        f"{readable(sizes[largest])} of it for {largest}. If you have not done so, leave "
         f"{largest} out with `var_names=` and keep its "
         "means, and every k-th draw of it, with bid.RunningMeans; or ask for fewer draws or "
         "chains, bid.trace_size says what they take.",
@@ -98,7 +98,8 @@ def _draw_sizes(model: Model, var_names, point: Point) -> dict[str, int]:
     }
 
 
-def _readable(size: float) -> str:
+def readable(size: float) -> str:
+    """Write a number of bytes with a unit."""
     units = ("B", "kB", "MB", "GB", "TB")
     power = min(int(np.log10(max(size, 1)) // 3), len(units) - 1)
     return f"{size / 1000**power:.3g} {units[power]}"

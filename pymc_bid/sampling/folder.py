@@ -2,12 +2,15 @@
 
 import json
 import os
+import shutil
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 
+from pymc_bid.memory import readable
 from pymc_bid.sampling.states import read_state, write_state
 
 SETTINGS, DRAWS = "run.json", "draws.bin"
@@ -35,10 +38,18 @@ class RunFolder:
         self.path, self.record, self.chains, self.draws = path, record, chains, draws
 
     def reserve(self) -> None:
-        """Make room for the draws, none of which is lost if there are more of them already."""
+        """Lay out the file of the draws, or a longer one if there are to be more."""
         size = self.draws * self.chains * self.record.itemsize
         with open(self.path / DRAWS, "ab") as file:
-            if file.tell() < size:
+            missing, free = size - file.tell(), shutil.disk_usage(self.path).free
+            if missing > free:
+                warnings.warn(
+                    f"{self.draws} draws of {self.chains} chains take {readable(missing)} in "
+                    f"{self.path}, and {readable(free)} are free there.",
+                    UserWarning,
+                    stacklevel=3,
+                )
+            if missing > 0:
                 file.truncate(size)
 
     def read_draws(self) -> np.ndarray:
