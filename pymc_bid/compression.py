@@ -17,6 +17,7 @@ import pandas as pd
 import scipy.sparse
 import xarray as xr
 from numpy.typing import NDArray
+from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
 _BLOCK_BYTES = 2**25
 
@@ -99,10 +100,10 @@ def compress(A: Any) -> CompressedMatrix:
     if isinstance(A, CompressedMatrix):
         raise TypeError("A is compressed already.")
     _, columns = labels_of(A)
-    if isinstance(A, pd.DataFrame):
-        values = A.to_numpy()
-    else:
-        values = A.data if isinstance(A, xr.DataArray) else A
+    require_unique(columns, "A")
+    values = numbers_of_table(A, "A")
+    if isinstance(values, xr.DataArray):
+        values = values.data
     if not hasattr(values, "shape"):
         values = np.asarray(values)
     is_dask = hasattr(values, "__dask_graph__")
@@ -160,11 +161,58 @@ def _is_number(entry: Any) -> bool:
     return is_real or isinstance(entry, Real | np.bool_)
 
 
+def numbers_of_table(data: Any, name: str) -> Any:
+    """Return a table of pandas or polars as an array of doubles, and anything else as it is.
+
+    Missing numbers become nan. A TypeError names the first column that does not hold numbers.
+    """
+    if not isinstance(data, pd.DataFrame) and not is_polars(data):
+        return data
+    labels = data.columns if is_polars(data) else labels_of(data)[1]
+    for label, kind in zip(labels, data.dtypes, strict=True):
+        if not _holds_numbers(kind):
+            raise TypeError(
+                f"{name} must hold real numbers, but its column {label} is of type {kind}; drop or "
+                "convert it."
+            )
+    if isinstance(data, pd.DataFrame):
+        return data.to_numpy(dtype=np.float64, na_value=np.nan)
+    return np.column_stack([column.cast(float).to_numpy() for column in data.get_columns()])
+
+
+def is_polars(data: Any) -> bool:
+    """Whether this is a table of polars, which need not be installed."""
+    return hasattr(data, "get_columns") and type(data).__module__.startswith("polars")
+
+
+def _holds_numbers(kind: Any) -> bool:
+    """Whether a type of pandas or polars is one of real numbers, or of true and false."""
+    if hasattr(kind, "is_numeric"):
+        return kind.is_numeric() or str(kind) == "Boolean"
+    return is_bool_dtype(kind) or (is_numeric_dtype(kind) and getattr(kind, "kind", "f") != "c")
+
+
+def require_unique(labels: NDArray | None, name: str) -> None:
+    """Raise an error if columns have the same label, by which they could not be told apart."""
+    if labels is None:
+        return
+    index = pd.Index(labels.astype(str))
+    if index.has_duplicates:
+        twice = list(dict.fromkeys(index[index.duplicated()]))
+        raise ValueError(
+            f"{name} has several columns that are called {', '.join(twice[:6])}; rename them, so "
+            "that each has a name of its own."
+        )
+
+
 def labels_of(data: Any) -> list[NDArray | None]:
     """Return the labels of rows and columns, None where there are none.
 
-    Those of several levels become one string each.
+    Those of several levels become one string each, as do dates that are labels of columns: not
+    every format that results are kept in would return them as they were.
     """
+    if is_polars(data):
+        return [None, np.array(data.columns, dtype=object)]
     indices: list[pd.Index | None] = [None, None]
     if isinstance(data, pd.DataFrame):
         indices = [data.index, data.columns]
@@ -172,8 +220,15 @@ def labels_of(data: Any) -> list[NDArray | None]:
         indices = [data.indexes.get(dim) for dim in data.dims]
     for axis, index in enumerate(indices):
         if isinstance(index, pd.MultiIndex):
-            indices[axis] = index.map(lambda label: "/".join(map(str, label)))
+            indices[axis] = index.map(lambda label: "/".join(map(_as_text, label)))
+        elif axis == 1 and isinstance(index, pd.DatetimeIndex | pd.TimedeltaIndex):
+            indices[axis] = pd.Index([_as_text(label) for label in index], dtype=object)
     return [None if index is None else np.asarray(index) for index in indices]
+
+
+def _as_text(label: Any) -> str:
+    """Return a label as text, a day without its time."""
+    return str(label).removesuffix(" 00:00:00")
 
 
 def _blocks(values: Any) -> Iterator[NDArray[np.float64]]:

@@ -6,7 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 from pytensor.graph.basic import Variable
 
-from pymc_bid.compression import CompressedMatrix, labels_of, require_real_matrix
+from pymc_bid.compression import (
+    CompressedMatrix,
+    labels_of,
+    numbers_of_table,
+    require_real_matrix,
+    require_unique,
+)
 from pymc_bid.regression import LARGEST_OFFSET, find_far_columns
 
 ROWS = "number_of_rows"
@@ -28,6 +34,8 @@ class Matrix(NamedTuple):
     compressed: bool = False
     observed: NDArray[np.bool_] | None = None
     """Which entries were observed; None for all of them."""
+    has_zeros: bool = False
+    """Whether zeros stand for missing entries."""
 
 
 def read_matrix(data: Any, name: str, missing: str | None = None) -> Matrix:
@@ -46,13 +54,14 @@ def read_matrix(data: Any, name: str, missing: str | None = None) -> Matrix:
             f"{name} is a sparse matrix; pass bid.compress({name}), or {name}.toarray()."
         )
     rows, columns = labels_of(data)
+    require_unique(columns, name)
     if isinstance(data, np.ma.MaskedArray):
         data = np.ma.filled(data.astype(np.float64), np.nan)
-    array = np.asarray(data)
+    array = np.asarray(numbers_of_table(data, name))
     require_real_matrix(array, name, columns)
     values = np.array(array, dtype=np.float64, order="C")
     row_names, column_names = map(labels_or_numbers, (rows, columns), values.shape)
-    observed = None
+    observed, has_zeros = None, False
     if missing is not None and np.isnan(values).any():
         observed = ~np.isnan(values)
         empty = column_names[~observed.any(axis=0)]
@@ -63,7 +72,7 @@ def read_matrix(data: Any, name: str, missing: str | None = None) -> Matrix:
         filling = np.nanmean(values, axis=0) if missing == "mask" else np.zeros(values.shape[1])
         np.copyto(values, filling, where=~observed)
         if missing == "zero":
-            observed = None
+            observed, has_zeros = None, True
     bad = ~np.isfinite(values)
     if bad.any():
         row, column = np.argwhere(bad)[0]
@@ -76,7 +85,7 @@ def read_matrix(data: Any, name: str, missing: str | None = None) -> Matrix:
     with np.errstate(over="ignore"):
         if not np.isfinite(np.vdot(values, values)):
             raise ValueError(f"The squares of {name} overflow; rescale it to unit variance.")
-    return Matrix(values, rows, columns, len(values), observed=observed)
+    return Matrix(values, rows, columns, len(values), False, observed, has_zeros)
 
 
 def check_offsets(matrix: Matrix, name: str) -> None:

@@ -2,12 +2,14 @@
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pymc as pm
 import pytensor.tensor as pt
 import pytest
 import xarray as xr
 
 import pymc_bid as bid
+from pymc_bid.inputs import read_matrix
 from tests.helpers.cases import run_points
 
 A = np.random.default_rng(0).normal(size=(8, 4))
@@ -123,7 +125,21 @@ def test_initvals_of_the_user_are_respected():
         (np.array([[1.0, np.inf]]), ValueError, "nan or infinite"),
         (np.ma.masked_greater(A, 0.5), ValueError, "nan or infinite"),
         (np.full((2, 2), 1e160), ValueError, "overflow; rescale"),
-        (pd.DataFrame({"a": ["x"], "b": [1.0]}), TypeError, "A must hold real numbers"),
+        (pd.DataFrame({"a": ["x"], "b": [1.0]}), TypeError, "A must hold .* column a is of type"),
+        (pd.DataFrame({"b": [1.0], "d": [pd.Timestamp(0)]}), TypeError, "column d is of type date"),
+        (pd.DataFrame({"b": [1.0], "o": [object()]}), TypeError, "column o is of type object"),
+        (
+            pd.DataFrame({"b": [1.0], "c": pd.Categorical(["u"])}),
+            TypeError,
+            "column c is of type c",
+        ),
+        (pd.DataFrame({"b": [1.0], "z": [1j]}), TypeError, "column z is of type complex"),
+        (pl.DataFrame({"b": [1.0], "t": ["x"]}), TypeError, "column t is of type String"),
+        (
+            pd.DataFrame(A, columns=list("abab")),
+            ValueError,
+            "several columns .* called a, b; rename",
+        ),
         (A + 1e10 * np.eye(4)[2], ValueError, "Column 2 of A lies further from 0 .*the means"),
         (bid.compress(A + 1e12), ValueError, "Column 0 of A lies further from 0"),
     ],
@@ -259,3 +275,40 @@ def test_prior_predictive_draws_with_the_identity_are_decompositions_of_themselv
 def test_bad_options_of_the_identity_are_refused_by_name(options, message):
     with pytest.raises(ValueError, match=message):
         bid.gbt(A, identity=True, **options)
+
+
+FRAME = pd.DataFrame(A, columns=list("abcd")).assign(a=[1, 0] * 4, b=[True, False] * 4)
+TABLES = {
+    "a column of true and false": FRAME,
+    "nullable": FRAME.convert_dtypes(),
+    "pyarrow": FRAME.convert_dtypes(dtype_backend="pyarrow"),
+    "small": FRAME.astype({"c": "float32", "a": "UInt8", "d": "Float32"}),
+    "polars": pl.DataFrame({name: FRAME[name].tolist() for name in FRAME}),
+}
+
+
+@pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
+@pytest.mark.parametrize("missing", [False, True])
+def test_every_type_of_number_is_read(table, missing):
+    expected = FRAME.to_numpy(dtype=float)
+    if missing:
+        expected[2, 1] = np.nan
+        if isinstance(table, pl.DataFrame):
+            holes = [None if row == 2 else value for row, value in enumerate(table["b"])]
+            table = table.with_columns(pl.Series("b", holes))
+        else:
+            table = table.astype({"b": "boolean"}) if table["b"].dtype == bool else table.copy()
+            table.loc[2, "b"] = pd.NA
+    read = read_matrix(table, "A", "mask" if missing else None)
+    assert read.columns.tolist() == list("abcd")
+    seen = slice(None) if read.observed is None else read.observed
+    np.testing.assert_allclose(read.values[seen], expected[seen], rtol=1e-6)
+    if not missing:
+        compressed = bid.compress(table)
+        np.testing.assert_allclose(compressed.factor.T @ compressed.factor, expected.T @ expected)
+        assert compressed.columns.tolist() == list("abcd")
+
+
+def test_a_name_that_two_columns_have_is_refused_in_compression():
+    with pytest.raises(ValueError, match="A has several columns that are called a; rename"):
+        bid.compress(pd.DataFrame(A, columns=list("aabc")))

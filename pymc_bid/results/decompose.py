@@ -174,6 +174,7 @@ def decompose(
             "ci_prob": float(ci_prob),
             "mse": float(draws.squared_errors(active, summary.mean).sum() / entries),
             "identity": int(draws.identity),
+            "missing_are_zero": int(draws.target.has_zeros),
             "pool": int(draws.pool is not None),
             "verdict": str(verdict),
         },

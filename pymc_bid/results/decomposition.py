@@ -223,7 +223,9 @@ class InterpolativeDecomposition:
         # All columns of the data, those that the model left out too.
         width = self.data.attrs.get("columns_given", self.data.sizes["basis"])
         places = np.asarray(self.data.get("place", self.positions)).astype(np.int64)
-        chosen, rows = read_chosen_entries(new_rows, self.columns, places, width)
+        # What the model took missing entries for.
+        filling = self._chosen_units.center if self.data.attrs.get("missing_are_zero") else None
+        chosen, rows = read_chosen_entries(new_rows, self.columns, places, width, filling)
         noise = self.data["noise_draws"].values
         if np.isnan(noise).any():
             raise ValueError(

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pymc_bid.inputs import OBSERVED, ROWS, Matrix, labels_or_numbers, read_matrix
 from pymc_bid.regression import Regression, reduce_regression
 from pymc_bid.results.posterior import read_group, read_posterior, read_state, read_variable
-from pymc_bid.results.units import CENTER, CONSTANT, Units, require_distinct, select_columns
+from pymc_bid.results.units import CENTER, CONSTANT, Units, select_columns
 
 OWN_VARIANCE, OWN_MEAN = "omega2", "own_mean"
 """Variances (draws) and means (data) of the chosen columns, in models with the identity inside."""
@@ -55,6 +55,9 @@ class Draws:
         constants, posterior = read_group(idata, "constant_data"), read_posterior(idata)
         masked, standardised = (prefix + name in constants for name in (OBSERVED, CENTER))
         missing = "mask" if masked or standardised else None
+        if missing is None and read_group(idata, "observed_data").data_vars:
+            # Compared with what was observed below.
+            missing = "zero"
         self.state, basis = read_state(idata, state)
         self.constants = constants.get(prefix + CONSTANT)
         self.places, self.width = np.arange(basis.size), basis.size
@@ -63,7 +66,8 @@ class Draws:
         self._given = read_matrix(A, "A", missing)
         if not masked:
             # A model that standardises may take the mean of a column for its missing entries.
-            self._given = self._given._replace(observed=None)
+            has_zeros = self._given.has_zeros or self._given.observed is not None
+            self._given = self._given._replace(observed=None, has_zeros=has_zeros)
         self.units = Units.read(constants, prefix, self._given.values.shape[1])
         self.target = self.units.standardise(self._given)
         self.pool = None if pool is None else read_matrix(pool, "pool", missing)
@@ -75,8 +79,6 @@ class Draws:
                 f"{name} has {size} columns, {state} has {basis.size}: idata is that of another "
                 f"matrix{hint}."
             )
-        if source.columns is not None:
-            require_distinct(source.columns, name)
         if len(source.values) != height:
             raise ValueError(f"pool has {len(source.values)} rows, A has {height}.")
         self.basis = _agree(source.columns, basis, name)

@@ -8,7 +8,13 @@ import pandas as pd
 import xarray as xr
 from numpy.typing import NDArray
 
-from pymc_bid.compression import CompressedMatrix, labels_of
+from pymc_bid.compression import (
+    CompressedMatrix,
+    is_polars,
+    labels_of,
+    numbers_of_table,
+    require_unique,
+)
 from pymc_bid.inputs import Matrix, labels_or_numbers, read_matrix
 
 CENTER, SCALE = "center", "scale"
@@ -59,7 +65,7 @@ def select_columns(data: Any, wanted: NDArray, name: str) -> tuple[Any, NDArray[
     labels = column_labels(data)
     if labels is None:
         labels = np.arange(np.shape(data)[1])
-    require_distinct(labels, name)
+    require_unique(labels, name)
     place_of = {str(label): place for place, label in enumerate(labels)}
     missing = [str(label) for label in wanted if str(label) not in place_of]
     if missing:
@@ -70,6 +76,8 @@ def select_columns(data: Any, wanted: NDArray, name: str) -> tuple[Any, NDArray[
     places = np.array([place_of[str(label)] for label in wanted], dtype=np.int64)
     if isinstance(data, pd.DataFrame):
         data = data.iloc[:, places]
+    elif is_polars(data):
+        data = data[:, places.tolist()]
     elif isinstance(data, CompressedMatrix):
         data = replace(data, factor=data.factor[:, places], columns=labels[places])
     else:
@@ -78,22 +86,24 @@ def select_columns(data: Any, wanted: NDArray, name: str) -> tuple[Any, NDArray[
 
 
 def read_chosen_entries(
-    new_rows: Any, chosen: list, places: NDArray[np.int64], width: int
+    new_rows: Any, chosen: list, places: NDArray[np.int64], width: int, filling: NDArray | None
 ) -> tuple[NDArray[np.float64], NDArray]:
     """Return the entries of the chosen columns in new rows, and the labels of the rows.
 
     Columns are found by their labels, or at their `places` among `width` ones without labels.
+    Missing entries are those of `filling`, or an error without it.
     """
     if isinstance(new_rows, xr.DataArray) and new_rows.ndim == 2:
         new_rows = new_rows.to_pandas()
-    if isinstance(new_rows, pd.DataFrame):
-        wanted, labels = [str(name) for name in chosen], new_rows.columns.astype(str)
-        require_distinct(np.asarray(labels[labels.isin(wanted)]), "new_rows")
-        places = labels.get_indexer_for(wanted)
-        missing = [name for name, place in zip(wanted, places, strict=True) if place < 0]
+    rows, labels = labels_of(new_rows)
+    if labels is not None:
+        wanted, names = [str(name) for name in chosen], labels.astype(str)
+        missing = [name for name in wanted if name not in names]
         if missing:
             raise ValueError(f"new_rows lacks the chosen columns {', '.join(missing)}.")
-        new_rows = new_rows.iloc[:, places]
+        require_unique(names[np.isin(names, wanted)], "new_rows")
+        places = pd.Index(names).get_indexer_for(wanted)
+        new_rows = new_rows[:, places.tolist()] if is_polars(new_rows) else new_rows.iloc[:, places]
     else:
         shape = np.shape(new_rows)
         if len(shape) != 2 or shape[1] != width:
@@ -102,23 +112,15 @@ def read_chosen_entries(
                 f"{shape}. A DataFrame may have the chosen columns alone."
             )
         new_rows = np.asarray(new_rows)[:, places]
+    rows = labels_or_numbers(rows, len(new_rows))
     if not chosen:
-        return np.empty((len(new_rows), 0)), np.arange(len(new_rows))
-    matrix = read_matrix(new_rows, "new_rows")
-    return matrix.values, labels_or_numbers(matrix.rows, len(matrix.values))
+        return np.empty((len(new_rows), 0)), rows
+    if filling is not None:
+        values = np.asarray(numbers_of_table(new_rows, "new_rows"), dtype=np.float64)
+        new_rows = np.where(np.isnan(values), filling, values)
+    return read_matrix(new_rows, "new_rows").values, rows
 
 
 def column_labels(data: Any) -> NDArray | None:
     """Return the labels of the columns, None if there are none."""
     return data.columns if isinstance(data, CompressedMatrix) else labels_of(data)[1]
-
-
-def require_distinct(labels: NDArray, name: str) -> None:
-    """Raise ValueError if two columns have the same label."""
-    seen, counts = np.unique(labels.astype(str), return_counts=True)
-    twice = seen[counts > 1]
-    if twice.size > 0:
-        raise ValueError(
-            f"{name} has several columns with the label {', '.join(twice[:10])}; give each column "
-            "one of its own."
-        )

@@ -30,6 +30,7 @@ from pymc_bid.steps.interrupts import finish_before_interrupt
 if TYPE_CHECKING:
     from pymc_bid.steps.base import DecompositionStep
 
+FEW_COLUMNS = 3
 ITERATIONS = 2
 """Of each kind: the chain is offered an exchange with the ladder every other time."""
 
@@ -68,7 +69,8 @@ def rehearse(step: "DecompositionStep", model: Model, point: Point | None = None
         Where to start; the model's initial point if not given.
     """
     try:
-        point = _start(step.decomposition.joint, model) if point is None else point
+        joint = step.decomposition.joint
+        point = _with_few_columns(joint, _start(joint, model) if point is None else point)
         try:
             with from_cache_only():
                 return _go_through(_double(step), point)
@@ -147,6 +149,19 @@ def _start(joint: Joint, model: Model) -> Point:
     if known is None or known[0] is not joint.products():
         known = _starts[joint] = (joint.products(), model.initial_point())
     return known[1]
+
+
+def _with_few_columns(joint: Joint, point: Point) -> Point:
+    """Return a point with few columns chosen, for which the same is compiled.
+
+    Where half of a thousand columns are chosen at the start, what is compiled runs for minutes.
+    """
+    state = joint.state
+    if not state.sampled or joint.parts[0].roles.fixed_size:
+        return point
+    few = np.array(state.read(point))
+    few[np.flatnonzero(few)[FEW_COLUMNS:]] = 0
+    return state.write(few, point)
 
 
 def _stay(*arguments) -> tuple[int, int]:

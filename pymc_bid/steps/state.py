@@ -24,6 +24,7 @@ from pymc_bid.steps.ladder import Ladder
 from pymc_bid.steps.marginal import MarginalBuilder
 from pymc_bid.steps.moves import make_moves
 from pymc_bid.steps.noise import NoiseStep, can_draw_noise
+from pymc_bid.steps.settings import FIRST_SIZE, MOST_START_WORK
 from pymc_bid.steps.starting_point import (
     check_number_of_ones,
     check_odds,
@@ -144,6 +145,8 @@ class StateStep(DecompositionStep):
             state = joint.state.read(point)
             point = joint.state.write(_started(self.rng, state, joint.log_prior_odds(point)), point)
         self.started = True
+        if self.tune and self.scheme == "collapsed" and self.ladder.replicas is None:
+            point = self._thin_out(point)
         counts = dict.fromkeys(self.statistics, 0)
         update, point = (self._paper if self.scheme == "paper" else self._collapsed)(point)
         counts |= update
@@ -154,6 +157,23 @@ class StateStep(DecompositionStep):
         # Integrated out above, so they have to be drawn before anyone looks at them.
         point = joint.draw_own_variances(self.rng, state, point)
         return point, self.report(**(counts | {"K": int(state.sum())}))
+
+    def _thin_out(self, point: Point) -> Point:
+        """Return a start with so few columns that they can be exchanged for those of the ladder.
+
+        Of a thousand columns a draw from the prior has half, and minutes would go by until the
+        first exchange is decided, which while tuning takes them away in any case.
+        """
+        joint = self.decomposition.joint
+        state, targets = np.array(joint.state.read(point)), self._shape[1]
+        if self.fixed_size or not joint.state_prior.linear:
+            return point
+        if targets * float(state.sum()) ** 3 <= MOST_START_WORK:
+            return point
+        free = np.flatnonzero((state == 1) & np.isfinite(joint.log_prior_odds(point)))
+        kept = min(int(FIRST_SIZE), free.size)
+        state[self.rng.permutation(free)[kept:]] = 0
+        return joint.state.write(state, point)
 
     def halves_to_compile(self, model, point):
         """Return what moves the ladder, and what draws weights."""

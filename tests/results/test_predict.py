@@ -5,11 +5,13 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+import xarray as xr
 from scipy import stats
 
 import pymc_bid as bid
+from pymc_bid.results.posterior import read_group
 from pymc_bid.results.predict import predict_rows
-from tests.helpers.draws import make_draws
+from tests.helpers.draws import as_idata, make_draws
 
 
 @pytest.mark.parametrize("of_columns", [False, True])
@@ -86,3 +88,52 @@ def test_the_chosen_columns_in_any_order_are_enough(planted, result):
 def test_bad_rows_are_named(result, rows, message):
     with pytest.raises(ValueError, match=message):
         result.transform(rows)
+
+
+DATES = pd.date_range("2020-02-03", periods=4, freq="D")
+LABELS = {
+    "days": DATES,
+    "hours": pd.date_range("2020-02-03", periods=4, freq="6h"),
+    "time zones": DATES.tz_localize("UTC"),
+    "months": pd.period_range("2020", periods=4, freq="M"),
+    "times": pd.to_timedelta(range(4), "h"),
+    "levels": pd.MultiIndex.from_product([["a", "b"], DATES[:2]]),
+    "years": [2001, 2002, 2003, 2005],
+}
+
+
+@pytest.mark.filterwarnings("ignore:.*converged")
+@pytest.mark.parametrize("labels", LABELS.values(), ids=LABELS)
+def test_the_frame_of_the_model_is_known_by_any_labels(labels, tmp_path):
+    frame = pd.DataFrame(np.random.default_rng(3).normal(size=(9, 4)), columns=labels)
+    model = bid.gbt(frame, k=2)
+    idata = make_draws(frame.to_numpy(), [[1, 2]], draws=20, labels=model.coords["basis"])
+    found = bid.decompose(idata, frame)
+    expected = found.transform(frame.to_numpy())["mean"]
+    found.to_netcdf(tmp_path / "found.nc")
+    again = bid.InterpolativeDecomposition.from_netcdf(tmp_path / "found.nc")
+    for result in (found, again):
+        np.testing.assert_allclose(result.transform(frame)["mean"], expected)
+        chosen = frame.iloc[:, [2, 1]]
+        np.testing.assert_allclose(result.transform(chosen)["mean"], expected)
+    if not isinstance(labels, pd.MultiIndex):
+        with pytest.raises(ValueError, match="new_rows has several columns that are called"):
+            found.transform(frame.iloc[:, [1, 1, 2]])
+
+
+@pytest.mark.filterwarnings("ignore:.*converged")
+def test_zeros_that_stand_for_missing_entries_are_known():
+    frame = pd.DataFrame(np.random.default_rng(3).normal(size=(9, 4)), columns=list("abcd"))
+    frame.iloc[[0, 3], 1] = np.nan
+    filled = frame.fillna(0.0)
+    draws = make_draws(filled.to_numpy(), [[1, 2]], draws=20, labels=frame.columns)
+    groups = {name: read_group(draws, name) for name in ("posterior", "sample_stats")}
+    observed = xr.Dataset({"A": (("row", "column"), filled.to_numpy())})
+    idata = as_idata(**groups, observed_data=observed)
+    found, same = bid.decompose(idata, frame), bid.decompose(idata, filled)
+    assert found.data.drop_attrs().identical(same.data.drop_attrs())
+    np.testing.assert_array_equal(found.transform(frame)["mean"], same.transform(filled)["mean"])
+    with pytest.raises(ValueError, match="nan or infinite"):
+        same.transform(frame)
+    with pytest.raises(ValueError, match="nan or infinite"):
+        bid.decompose(draws, frame)
