@@ -82,12 +82,14 @@ def _column_table(outcome: "Outcome") -> str:
     rows = []
     for name, row in shown.head(LONGEST_TABLE).iterrows():
         planted = outcome.planted is not None and name in outcome.planted
-        said = ["chosen" if row["chosen"] else _small(share_words(row), " (")]
+        mark = "chosen" if row["chosen"] else ""
+        said = mark or _small(share_words(row), " (")
+        said += ", planted" * planted
         rows.append(
-            f'<tr class="{"chosen" if row["chosen"] else ""}"><td>{escape(str(name))}'
+            f'<tr class="{mark}"><td>{escape(str(name))}'
             f'<span class="bar" style="width:{100 * row["inclusion"]:.1f}%"></span></td>'
             f'<td class="number">{_small(with_error(row), " ±")}</td>'
-            f'<td class="number">{", ".join(filter(None, said + ["planted"] * planted))}</td></tr>'
+            f'<td class="number">{said}</td></tr>'
         )
     more = len(shown) - LONGEST_TABLE
     if more > 0:
@@ -119,8 +121,9 @@ def _scores(scores: pd.DataFrame | None) -> str:
     items = []
     for name, row in scores.iterrows():
         explained, evidence, probability = score_words(row)
+        columns = escape(", ".join(map(str, row["columns"])))
         items.append(
-            f"<li><strong>{escape(str(name))}</strong>: {escape(', '.join(map(str, row['columns'])))}."
+            f"<li><strong>{escape(str(name))}</strong>: {columns}."
             f"<br>R² of the others {explained}, log evidence {evidence}, probability among these "
             f"lists {probability}.</li>"
         )

@@ -96,7 +96,7 @@ def plot_replacements(
     ax.set_xlim(1.5 * min(least, -LINEAR), 1.5 * max(most, 1.0))
     # Where the axis is linear there is no room for powers.
     ax.set_xticks([tick for tick in ax.get_xticks() if tick == 0 or abs(tick) >= LINEAR])
-    ax.set(xlabel="change of the log evidence with another column")
+    ax.set(xlabel="change of the log evidence")
     ax.set_ylim(number - 0.4, -0.8)
     ax.set_ylabel("chosen column")
     ax.figure.draw_without_rendering()

@@ -35,7 +35,17 @@ def test_json_has_the_numbers_of_the_result(run):
     weights = result.W.to_pandas()
     assert found["weights"][weights.index[0]]["c06"] == pytest.approx(weights["c06"].iloc[0])
     assert found["sets"][0]["columns"] == found["chosen"]
-    assert found["diagnostics"]["sigma2"]["r_hat"] > 0.9
+    assert found["diagnostics"]["error"]["r_hat"] > 0.9
+    assert set(found["replacements"]) == set(found["chosen"])
+    assert found["size_curve"]["0"]["r2"] == pytest.approx(0, abs=0.05)
+
+
+def test_lists_are_scored_next_to_what_was_found(run, page):
+    scores = run.json["scores"]
+    assert scores["mine"]["columns"] == ["c06", "c07"]
+    assert scores["found"]["columns"] == run.json["chosen"]
+    assert scores["found"]["log_evidence"] > scores["mine"]["log_evidence"]
+    assert "mine: c06, c07." in "".join(page.text) and "mine" in shown(run.outcome)
 
 
 def test_the_result_file_has_the_units_of_the_data(run):
