@@ -1,16 +1,47 @@
 """How the kernels are compiled: as fast to compile as they can be, and kept for later processes."""
 
+import atexit
 import logging
+import os
+import shutil
+import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache, partial
 
+import numba
 from numba import njit
 from numba.core import event as events
 
+_log = logging.getLogger("pymc")
+
+
+def _find_cache() -> bool:
+    """Whether compiled kernels can be kept; in a temporary folder where nothing else is writable.
+
+    The folder is a new one: whoever could write to it could have his own code run.
+    """
+    try:
+        njit(cache=True)(_find_cache)
+        return True
+    except RuntimeError:
+        # Neither next to the sources nor in the user's home, nor where NUMBA_CACHE_DIR says.
+        nowhere = "pymc_bid: no folder for compiled kernels can be written to (NUMBA_CACHE_DIR)"
+    try:
+        folder = tempfile.mkdtemp(prefix="pymc_bid-")
+    except OSError:
+        _log.info(f"{nowhere}; every process compiles them anew")
+        return False
+    # Processes of chains find it by the variable.
+    os.environ["NUMBA_CACHE_DIR"] = numba.config.CACHE_DIR = folder
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    _log.info(f"{nowhere}; they are kept in {folder} until this process ends")
+    return True
+
+
 # Division by zero gives inf or nan, as in NumPy, instead of a test at every division.
-kernel = partial(njit, cache=True, error_model="numpy", no_cfunc_wrapper=True)
+kernel = partial(njit, cache=_find_cache(), error_model="numpy", no_cfunc_wrapper=True)
 """Compile a function that Python calls. Decorate with ``@kernel()``."""
 
 part = partial(kernel, no_cpython_wrapper=True)
@@ -61,4 +92,4 @@ def from_cache_only() -> Iterator[None]:
 @cache
 def announce() -> None:
     """Tell the user, once in a process, that something is compiled and how long that takes."""
-    logging.getLogger("pymc").info(f"pymc_bid: compiling, once: about {USUAL_TIME} s")
+    _log.info(f"pymc_bid: compiling, once: about {USUAL_TIME} s")
