@@ -1,4 +1,6 @@
-"""Do intervals of R² hold what they are intervals of? `python -m benchmarks.r2_coverage [matrices [of these sampled]]`.
+"""Do intervals of R² hold what they are intervals of?
+
+Run from the repository's root: `python -m benchmarks.r2_coverage [matrices [of these sampled]]`.
 
 Planted matrices whose weights are known. The truth is the share of the variance of *these* rows
 that the planted weights explain,
