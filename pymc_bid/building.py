@@ -21,6 +21,7 @@ from pymc_bid.inputs import (
     read_matrix,
     read_numbers,
 )
+from pymc_bid.rollback import all_or_nothing
 from pymc_bid.standardising import standardise, without_constants
 
 NOISE = ("common", "column")
@@ -101,7 +102,7 @@ def build_model(
         uniform=raw,
     )
     context = pm.Model.get_context(error_if_none=False)
-    with pm.Model() if context is None else context as model:
+    with pm.Model() if context is None else context as model, all_or_nothing(model):
 
         def dims(*names):
             # A model with a name has it for a prefix.

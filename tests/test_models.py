@@ -312,3 +312,24 @@ def test_every_type_of_number_is_read(table, missing):
 def test_a_name_that_two_columns_have_is_refused_in_compression():
     with pytest.raises(ValueError, match="A has several columns that are called a; rename"):
         bid.compress(pd.DataFrame(A, columns=list("aabc")))
+
+
+def contents(model):
+    return {
+        name: list(value) for name, value in vars(model).items() if isinstance(value, list | dict)
+    }
+
+
+@pytest.mark.parametrize("name", ["", "inner"])
+def test_a_constructor_that_fails_within_a_model_leaves_nothing_behind(name):
+    with pm.Model(coords={"place": list("wxyz")}) as outer:
+        pm.Normal("z")
+        with pm.Model(name=name) as inner:
+            pm.Normal("omega2")
+            before = contents(inner), contents(outer)
+            with pytest.raises(ValueError, match="omega2 already exists"):
+                bid.gbt(A, identity=True)
+            assert (contents(inner), contents(outer)) == before
+            model = bid.gbt(A, pool=A[:, :2])
+    assert "z" in outer.named_vars
+    assert model is inner

@@ -154,7 +154,7 @@ def test_columns_are_found_in_the_table_by_label_or_position(result):
 
 def test_labels_that_are_there_twice_or_not_at_all_are_named(result):
     twice = TABLE.rename(columns={"c03": "c02"})
-    with pytest.raises(ValueError, match="A has several columns with the label c02"):
+    with pytest.raises(ValueError, match="A has several columns that are called c02"):
         quietly(IDATA, twice)
     with pytest.raises(ValueError, match="A lacks columns that the model has: c03"):
         quietly(IDATA, TABLE.drop(columns="c03"))
