@@ -168,7 +168,7 @@ def numbers_of_table(data: Any, name: str) -> Any:
     """
     if not isinstance(data, pd.DataFrame) and not is_polars(data):
         return data
-    labels = data.columns if is_polars(data) else labels_of(data)[1]
+    labels: Any = labels_of(data)[1]
     for label, kind in zip(labels, data.dtypes, strict=True):
         if not _holds_numbers(kind):
             raise TypeError(
