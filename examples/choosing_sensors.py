@@ -29,11 +29,11 @@ def main(arguments: list[str] | None = None) -> None:
     length = 40 if options.quick else 500
 
     elevation = get_sample_data("jacksboro_fault_dem.npz")["elevation"][::4, ::15].astype(float)
-    # One mean and one scale for all lines: they are in the same unit.
+    # One mean, one scale and one noise variance for all lines: they are in the same unit.
     values = (elevation - elevation.mean()) / elevation.std()
     A = pd.DataFrame(values, columns=[f"line {number}" for number in range(values.shape[1])])
 
-    with bid.column_selection(A, k=LINES, standardize=False):
+    with bid.column_selection(A, k=LINES, standardize=False, noise="common"):
         idata = pm.sample(
             length, tune=length, chains=2, cores=1, random_seed=1, progressbar=not options.quick
         )

@@ -53,10 +53,8 @@ def main(arguments: list[str] | None = None) -> None:
     found = predicted.loc[truth.index]
     inside = ((truth >= found["lower"]) & (truth <= found["upper"])).mean()
     print(f"{inside:.0%} of {len(truth)} hidden entries lie in their 90 % intervals")
-    share = truth.index.get_level_values("column")
-    error, usual = (
-        np.sqrt(np.mean((truth - guess) ** 2)) for guess in (found["mean"], A.mean()[share].values)
-    )
+    means = A.mean().loc[[share for _, share in truth.index]].to_numpy()
+    error, usual = (np.sqrt(np.mean((truth - guess) ** 2)) for guess in (found["mean"], means))
     print(f"error {error:.3f}; that of the column's mean {usual:.3f}")
 
     figure, ax = plt.subplots(figsize=(6, 4.2), layout="constrained")
