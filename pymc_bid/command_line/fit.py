@@ -45,6 +45,7 @@ from pymc_bid.results.decomposition import InterpolativeDecomposition
 
 EXAMPLE: dict[str, Any] = {"rows": 90, "columns": 15, "rank": 6, "noise": 0.3, "seed": 1}
 """The planted matrix that is decomposed where no file is given."""
+EXAMPLE_NAME = Path("the example")
 
 
 @dataclass(frozen=True)
@@ -111,7 +112,7 @@ def _read(options: Namespace) -> tuple[str, list[str] | None, pd.DataFrame, tupl
     if options.file is None:
         planted = datasets.make_planted(**EXAMPLE)
         name = "a planted example ({rows} × {columns}, {rank} columns explain the rest)"
-        table = check_numbers(planted.A, Path("the example"), options.drop)
+        table = check_numbers(planted.A, EXAMPLE_NAME, options.drop)
         return name.format(**EXAMPLE), planted.columns, table, ()
     read = read_file(options.file, options.header)
     table = check_numbers(name_rows(read.values), options.file, options.drop)
@@ -121,11 +122,15 @@ def _read(options: Namespace) -> tuple[str, list[str] | None, pd.DataFrame, tupl
 def _model(A: pd.DataFrame, options: Namespace) -> tuple[pm.Model, tuple[str, ...]]:
     """Return the model, and what its constructor says of the data."""
     chosen = {
-        name: pick_names(getattr(options, name), A.columns, f"--{name}", options.file)
+        name: pick_names(
+            getattr(options, name), A.columns, f"--{name}", options.file or EXAMPLE_NAME
+        )
         for name in ("include", "exclude")
     }
     given = {name: value for name, value in chosen.items() if value}
     given |= {} if options.noise is None else {"noise": options.noise}
+    if options.paper and options.expected is not None:
+        raise Problem("--expected has no effect on the paper's model (--paper); leave out one.")
     given |= {} if options.expected is None else {"expected": options.expected}
     try:
         with warnings.catch_warnings(record=True) as caught:
