@@ -4,6 +4,7 @@ import contextlib
 import io
 import logging
 import os
+import re
 import sys
 import warnings
 from argparse import Namespace
@@ -146,7 +147,10 @@ def _model(A: pd.DataFrame, options: Namespace) -> tuple[pm.Model, tuple[str, ..
                 model = column_selection(A, options.k, **given)
     except (TypeError, ValueError) as error:
         raise Problem(error) from None
-    return model, tuple(str(warning.message) for warning in caught)
+    name = EXAMPLE_NAME if options.file is None else plain(options.file.name)
+    # Constructors call the matrix by the name of their argument.
+    said = (re.sub(r"^A\b", str(name), str(warning.message)) for warning in caught)
+    return model, tuple(said)
 
 
 def _sample(model: pm.Model, options: Namespace, interrupts: Interrupts) -> Any:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from pymc_bid.command_line.fit import Outcome
 
 LONGEST_TABLE = 60
+FORCED = ("include", "exclude")
 WIDE, NARROW = 9.0, 4.2
 """Widths in inches for desks and for phones, where letters would otherwise shrink."""
 
@@ -56,7 +57,12 @@ def _words(outcome: "Outcome") -> dict[str, str]:
         False: ("bad", "Not converged: do not rely on this yet"),
         None: ("open", "Convergence can't be told"),
     }[outcome.verdict.converged]
-    number = "K left to the data" if options.k is None else f"K = {options.k}"
+    model = [options.model if options.paper else "column_selection"]
+    model += ["hierarchical=True"] * (not options.paper and options.model == "gbtn")
+    model += [f"noise={options.noise}"] * (options.noise is not None)
+    forced = {name: getattr(options, name) for name in FORCED}
+    model += [f"{name}: {', '.join(names)}" for name, names in forced.items() if names]
+    model.append("K left to the data" if options.k is None else f"K = {options.k}")
     keep = "# Run again with --out result.nc to keep the decomposition in a file, then:"
     return {
         "source": outcome.source,
@@ -66,7 +72,7 @@ def _words(outcome: "Outcome") -> dict[str, str]:
         "verdict": verdict,
         "matrix": f"{result.data.sizes['row']} × {result.data.sizes['column']}",
         "scaling": UNITS[options.scale],
-        "model": f"{options.model}, identity={not options.paper}, {number}",
+        "model": ", ".join(model),
         "draws": f"{sizes['chain']} chains × {sizes['draw']}",
         "seed": "none" if options.seed is None else str(options.seed),
         "mse": f"{result.mse:.4g}",
