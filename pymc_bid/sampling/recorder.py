@@ -1,7 +1,10 @@
 """Samplers that write down their draws and where they are, and go on from there."""
 
+import os
 import time
 from io import BytesIO
+from multiprocessing import parent_process
+from threading import Thread
 from typing import Any
 
 import numpy as np
@@ -113,6 +116,9 @@ class RecordedStep(CompoundStep):
         self._kept = self._files.where({"states": self.sampling_state}) or {"iteration": 0}
         self._iteration = 0
         self._flushed = time.monotonic()
+        parent = parent_process()
+        if parent is not None:
+            Thread(target=_end_with, args=(parent,), daemon=True).start()
 
     def step(self, point):
         """Make an iteration, or read back one that was made."""
@@ -142,3 +148,12 @@ class RecordedStep(CompoundStep):
             restore(self, self._kept["states"])
             point = self._kept["point"]
         return point, statistics
+
+
+def _end_with(parent) -> None:
+    """End this process when the one that it works for has been killed.
+
+    A forked chain of PyMC's has both ends of the pipe that it waits at, and would wait for ever.
+    """
+    parent.join()
+    os._exit(1)

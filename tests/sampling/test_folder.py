@@ -56,16 +56,16 @@ def kill_after(run, folder, seconds, group):
     if group:
         os.killpg(run.pid, signal.SIGKILL)
     else:
-        # Chains in processes of their own notice that nobody listens any more.
         run.kill()
-    run.communicate()
+    # Processes of chains end as well: what they say is awaited.
+    run.communicate(timeout=120)
     return is_there
 
 
 @posix_only
 @pytest.mark.parametrize(
     ("draws", "kills", "longest"),
-    [(400, 1, 0.1), pytest.param(30_000, 20, 5.0, marks=pytest.mark.slow)],
+    [(400, 1, 0.1), pytest.param(20_000, 20, 5.0, marks=pytest.mark.slow)],
 )
 def test_a_run_that_is_killed_and_called_again_ends_with_the_same_draws(
     tmp_path, draws, kills, longest
