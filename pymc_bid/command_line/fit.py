@@ -18,7 +18,7 @@ import pymc as pm
 from pymc_bid import datasets
 from pymc_bid.command_line.as_json import print_json
 from pymc_bid.command_line.interrupts import Interrupts
-from pymc_bid.command_line.main import Problem
+from pymc_bid.command_line.main import Problem, Unwritten
 from pymc_bid.command_line.reading import (
     Prepared,
     check_numbers,
@@ -43,6 +43,8 @@ from pymc_bid.registration import register_steps
 from pymc_bid.results.convergence import Convergence, check_convergence
 from pymc_bid.results.decompose import decompose
 from pymc_bid.results.decomposition import InterpolativeDecomposition
+from pymc_bid.sampling.folder import AnotherRunError
+from pymc_bid.sampling.sample import sample
 
 EXAMPLE: dict[str, Any] = {"rows": 90, "columns": 15, "rank": 6, "noise": 0.3, "seed": 1}
 """The planted matrix that is decomposed where no file is given."""
@@ -164,18 +166,22 @@ def _sample(model: pm.Model, options: Namespace, interrupts: Interrupts) -> Any:
     with model, warnings.catch_warnings(), contextlib.redirect_stdout(sys.stderr):
         warnings.simplefilter("ignore")
         try:
-            return pm.sample(
-                draws=options.draws,
-                tune=options.tune,
-                chains=options.chains,
-                cores=cores,
-                random_seed=options.seed,
-                progressbar=not options.quiet,
-                var_names=_stored(model, options),
-                # `check_convergence` knows what a state vector is.
-                compute_convergence_checks=False,
-                callback=interrupts.watch(options.chains, cores),
-            )
+            given: dict[str, Any] = {
+                **{name: getattr(options, name) for name in ("draws", "tune", "chains")},
+                **{"cores": cores, "random_seed": options.seed, "progressbar": not options.quiet},
+                "callback": interrupts.watch(options.chains, cores),
+            }
+            if options.checkpoint is not None:
+                return sample(model, options.checkpoint, **given)
+            # `check_convergence` knows what a state vector is.
+            given |= {"compute_convergence_checks": False, "var_names": _stored(model, options)}
+            return pm.sample(**given)
+        except AnotherRunError as error:
+            raise Problem(f"--checkpoint: {error}") from None
+        except OSError as error:
+            if options.checkpoint is None:
+                raise
+            raise Unwritten(f"--checkpoint: {error.strerror or error}.") from None
         except ValueError as error:
             # What PyMC says if it was interrupted while tuning.
             if "Not enough samples" in str(error):

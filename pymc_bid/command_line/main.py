@@ -145,6 +145,13 @@ def _add_fit_arguments(fit: argparse.ArgumentParser) -> None:
     add("--draws", type=_count, metavar="N", default=1000, help="for each chain (default: 1000)")
     add("--tune", type=_count, metavar="N", default=1000, help="before them (default: 1000)")
     add("--seed", type=_seed, metavar="N", help="the same seed, the same draws")
+    add(
+        "--checkpoint",
+        type=Path,
+        metavar="FOLDER",
+        help="keep draws and samplers in a folder, to go on after whatever ends the run",
+    )
+    add("--resume", action="store_true", help="go on with the run in the folder of --checkpoint")
     add = fit.add_argument_group("output").add_argument
     add(
         "--score",

@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from pymc_bid.command_line.main import Problem, Unwritten
+from pymc_bid.sampling.folder import SETTINGS
 
 
 def check_outputs(options: Namespace) -> None:
@@ -27,8 +28,24 @@ def check_outputs(options: Namespace) -> None:
         if path.is_dir() or not all(os.access(place, os.W_OK) for place in _touched(path)):
             raise Problem(f"{option}: {path} can't be written.")
         taken[f"the file of {option}"] = path
+    _check_checkpoint(options)
     if options.report is not None and find_spec("matplotlib") is None:
         raise Problem('--report needs matplotlib: python -m pip install "pymc-bid[plots]"')
+
+
+def _check_checkpoint(options: Namespace) -> None:
+    folder = options.checkpoint
+    if folder is None:
+        if options.resume:
+            raise Problem("--resume needs the folder of the run: --checkpoint FOLDER.")
+        return
+    if folder.exists() and not folder.is_dir():
+        raise Problem(f"--checkpoint: {folder} is no folder.")
+    has_run = (folder / SETTINGS).exists()
+    if options.resume and not has_run:
+        raise Problem(f"--resume: there is no run in {folder}.")
+    if has_run and not options.resume:
+        raise Problem(f"--checkpoint: {folder} has a run already; --resume goes on with it.")
 
 
 def write_whole(path: Path, content: bytes, option: str) -> None:

@@ -16,6 +16,10 @@ from pymc_bid.sampling.states import read_state, write_state
 SETTINGS, DRAWS = "run.json", "draws.bin"
 
 
+class AnotherRunError(ValueError):
+    """A folder has a run of something else."""
+
+
 class RunFolder:
     """The folder that a run is kept in.
 
@@ -129,7 +133,7 @@ def settle(path: Path, settings: dict[str, Any]) -> dict[str, Any]:
 
     Raises
     ------
-    ValueError
+    AnotherRunError
         If there is another run.
     """
     settings = json.loads(json.dumps(settings))
@@ -148,5 +152,7 @@ def settle(path: Path, settings: dict[str, Any]) -> dict[str, Any]:
             difference = f"{name} {known.get(name)}, not {value}"
             if name == "model":
                 difference = "another model or other data"
-            raise ValueError(f"{path} has a run with {difference}; give this one another folder.")
+            raise AnotherRunError(
+                f"{path} has a run with {difference}; give this one another folder."
+            )
     return known
