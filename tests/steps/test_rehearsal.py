@@ -50,7 +50,7 @@ if __name__ == "__main__":
     import pymc_bid as bid
 
     planted = bid.datasets.make_planted(rows=90, columns=15, rank=6, noise=0.3, seed=1)
-    with bid.gbt(planted.A, identity=True):
+    with bid.column_selection(planted.A):
         pm.sample(
             draws=50, tune=50, chains=2, cores=2, mp_ctx="spawn", random_seed=1,
             progressbar=False, compute_convergence_checks=False,

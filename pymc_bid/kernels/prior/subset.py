@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from pymc_bid.kernels.compilation import kernel, part
+from pymc_bid.kernels.compilation import kernel, spread
 
 
-@part()
+@spread()
 def _start(n, include, exclude):
     """Return a vector with ones where entries are included, and which others may be."""
     state, is_free = np.zeros(n, dtype=np.int64), np.ones(n, dtype=np.bool_)
