@@ -5,6 +5,7 @@ from typing import ClassVar
 from pymc_bid.graph.values import Point
 from pymc_bid.kernels.exact.paper import flip_sweep
 from pymc_bid.steps.exchange import ChainState
+from pymc_bid.steps.interrupts import give_way
 from pymc_bid.steps.state import StateStep, counts_of, statistics_of
 
 
@@ -44,6 +45,7 @@ class FlipStep(StateStep):
         present = conditional.log_density(self.rng, False, chain)
         accepted = 0
         for column in range(chain.state.size):
+            give_way()
             proposed = ChainState(chain.state.copy(), chain.weights.copy(), chain.log_variances)
             proposed.state[column] = 1 - proposed.state[column]
             found = conditional.log_density(self.rng, True, proposed)

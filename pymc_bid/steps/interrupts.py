@@ -8,9 +8,24 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
+_waiting: list[tuple[int, Any]] = []
+"""Interrupts that came in while a function was not to be interrupted."""
+
+
+class _GaveWay(BaseException):
+    """A function ended early because an interrupt waits."""
+
+
+def give_way() -> None:
+    """End what `finish_before_interrupt` protects if an interrupt waits: between two kernels."""
+    if _waiting:
+        raise _GaveWay
+
 
 def finish_before_interrupt(function: Callable) -> Callable:
     """Let a function end before an interrupt (SIGINT) that came in meanwhile is handled.
+
+    Or let it get to where it gives way. If the handler lets the program go on, it starts again.
 
     A KeyboardInterrupt that is raised while numba loads or compiles a kernel leaves its registries
     in a state in which nothing can be loaded any more; and one that is raised while it takes a
@@ -22,16 +37,28 @@ def finish_before_interrupt(function: Callable) -> Callable:
     def finished(*arguments, **options):
         handler = _signal.getsignal(_signal.SIGINT)
         # Only the main thread handles signals, and it may be set to ignore this one.
-        if not callable(handler) or threading.current_thread() is not threading.main_thread():
+        if (
+            handler is _wait
+            or not callable(handler)
+            or threading.current_thread() is not threading.main_thread()
+        ):
             return function(*arguments, **options)
-        waiting: list[tuple[int, Any]] = []
-        _signal.signal(_signal.SIGINT, lambda *received: waiting.append(received))
+        _signal.signal(_signal.SIGINT, _wait)
+        gave_way = False
         try:
             result = function(*arguments, **options)
+        except _GaveWay:
+            gave_way = True
         finally:
             _signal.signal(_signal.SIGINT, handler)
-        if waiting:
-            handler(*waiting[0])
-        return result
+            received = _waiting[:1]
+            _waiting.clear()
+        if received:
+            handler(*received[0])
+        return finished(*arguments, **options) if gave_way else result
 
     return finished
+
+
+def _wait(*received) -> None:
+    _waiting.append(received)

@@ -10,6 +10,7 @@ from pymc_bid.kernels.ladder.integrated_noise import advance_integrated, move_be
 from pymc_bid.kernels.ladder.replicas import Reference, Replicas, Turn
 from pymc_bid.kernels.random_numbers import random_kernel
 from pymc_bid.kernels.types import Box, Marginal
+from pymc_bid.steps.interrupts import give_way
 from pymc_bid.steps.settings import (
     BOUNDS_FROM,
     FEWEST_RUNGS,
@@ -207,7 +208,8 @@ class Ladder:
             else np.log(marginal.held)
         )
         variance, weights = np.exp(x[box.group] + box.log_unit), np.empty((0, 0))
-        return weigh_weights(rng, False, state, weights, variance, box.regressions)[2].sum()
+        arguments = (rng, False, state, weights, variance, box.regressions, give_way)
+        return weigh_weights(*arguments)[2].sum()
 
     def learn_bias(self, state: NDArray[np.int64], log_ratio: float, accepted: bool) -> None:
         """While tuning: note what an offer, before it is carried out, says of the bias."""

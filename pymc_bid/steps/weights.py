@@ -11,6 +11,7 @@ from pymc_bid.kernels.exact.hierarchy import sweep_hyperparameters
 from pymc_bid.kernels.exact.weights import sweep_weights
 from pymc_bid.memory import warn_if_too_large
 from pymc_bid.steps.base import DecompositionStep
+from pymc_bid.steps.interrupts import give_way
 from pymc_bid.steps.noise import can_draw_noise, draw_noise
 
 # With more chosen columns than this share of the rows, single weights move in short steps, and the
@@ -90,6 +91,7 @@ class WeightStep(DecompositionStep):
         crowded = self.adapts and active.size * weights.shape[1] > CROWDED * entries
         sweeps = SWEEPS_IF_CROWDED if crowded else self.nu
         for remaining in reversed(range(sweeps)):
+            give_way()
             # Only the last draws of rows that are off will be seen, unless they have parents.
             rows_off = hierarchical or remaining == 0
             sweep_weights(

@@ -50,6 +50,8 @@ if TYPE_CHECKING:
 LEAST_MASS = -1e3
 """Log of the mass of one weight below which expectation propagation is not asked. Of weights whose
 bounds are millions of deviations away it made masses of exp(1e26) and exp(-1e15)."""
+MOST_AT_ONCE = 1e9
+"""Targets times cubed columns that are gone through without a pause."""
 
 
 @spread()
@@ -63,8 +65,10 @@ def log_prior_constant(prior, row, target):
 
 
 @partial(ByAddress, types.Tuple((types.float64, types.float64, types.float64[::1])))
-def visit_targets(stream, drawing, state, weights, noise_variance, products, prior, own_targets):
-    """Go through the interpolated targets: draw their weights, or take them.
+def visit_targets(
+    stream, drawing, state, weights, noise_variance, products, prior, own_targets, first, end
+):
+    """Go through interpolated targets, `first` to `end`: draw their weights, or take them.
 
     Without weights, an empty array, only the evidence and the mass are found.
     Returns the sums of log [N(y) / q(y)] and of log E, and of each target the log of the mass
@@ -87,7 +91,7 @@ def visit_targets(stream, drawing, state, weights, noise_variance, products, pri
     is_alone = np.bincount(products.pattern) == 1
     last, constant, ordered = -1, 0.0, False
     log_ratio, log_evidence, log_masses = 0.0, 0.0, np.zeros(noise_variance.size)
-    for target in range(noise_variance.size):
+    for target in range(first, end):
         if interpolated[target] == 0.0:
             continue
         variance, pattern = noise_variance[target], products.pattern[target]
@@ -153,7 +157,7 @@ def make_regressions(
             *(types.UniTuple(types.int64, 4), types.boolean, types.int64[::1]),
             *(types.float64[:, ::1], types.float64[::1]),
             *(type_by_reference(typeof(products)), type_by_reference(typeof(prior))),
-            types.int64[:, ::1],
+            *(types.int64[:, ::1], types.int64, types.int64),
         )
     return Regressions(products, prior, own_targets, visit_targets.address(*_kinds_of[layout]))
 
@@ -161,8 +165,7 @@ def make_regressions(
 keep_address_out(Regressions, visit_targets)
 
 
-@random_kernel
-def weigh_weights(stream, drawing, state, weights, noise_variance, regressions):
+def weigh_weights(rng, drawing, state, weights, noise_variance, regressions, pause=None):
     r"""Return what weights add to the log of :math:`w`, the log evidence without bounds, the mass.
 
     The first is :math:`\sum_l \log [N(y_l) / q(y_l)]`, the second :math:`\sum_l \log E_l`, see
@@ -171,8 +174,7 @@ def weigh_weights(stream, drawing, state, weights, noise_variance, regressions):
 
     Parameters
     ----------
-    stream : numpy.random.Generator
-        See `pymc_bid.kernels.random_numbers.random_kernel`.
+    rng : numpy.random.Generator
     drawing : bool
         Whether to draw weights from q, or to take those that are there.
     state : int array (N,)
@@ -181,10 +183,29 @@ def weigh_weights(stream, drawing, state, weights, noise_variance, regressions):
         evidence and the mass are asked for.
     noise_variance : array (L,)
     regressions : Regressions
+    pause : function, optional
+        Called whenever about a second's work is done, so that an interrupt need not wait for all.
     """
+    # The targets one by one are drawn from the same random numbers as all at once.
+    targets = noise_variance.size
+    part = max(1, int(MOST_AT_ONCE / max(1.0, float(state.sum()) ** 3)))
+    arguments = (rng, drawing, state, weights, noise_variance, regressions)
+    log_ratio, log_evidence, log_masses = weigh_some(*arguments, 0, min(part, targets))
+    for first in range(part, targets, part):
+        if pause is not None:
+            pause()
+        found = weigh_some(*arguments, first, min(first + part, targets))
+        log_ratio, log_evidence = log_ratio + found[0], log_evidence + found[1]
+        log_masses += found[2]
+    return log_ratio, log_evidence, log_masses
+
+
+@random_kernel
+def weigh_some(stream, drawing, state, weights, noise_variance, regressions, first, end):
+    """Do what `weigh_weights` does for targets `first` to `end`."""
     products, prior, own = regressions.products, regressions.prior, regressions.own_targets
     products, prior = by_reference(products), by_reference(prior)
-    arguments = (stream, drawing, state, weights, noise_variance, products, prior, own)
+    arguments = (stream, drawing, state, weights, noise_variance, products, prior, own, first, end)
     return call_visit(regressions.visit, arguments)
 
 
@@ -200,8 +221,8 @@ def log_box_masses(state, log_variances, box):
     regressions, weights = box.regressions, np.empty((0, 0))
     products, prior, own = regressions.products, regressions.prior, regressions.own_targets
     # Without a generator: the addresses of one that is never asked.
-    arguments = ((0, 0, 0, 0), False, state, weights, noise_variance, products, prior, own)
-    return call_visit(regressions.visit, arguments)[2]
+    visited = (state, weights, noise_variance, products, prior, own, 0, noise_variance.size)
+    return call_visit(regressions.visit, ((0, 0, 0, 0), False, *visited))[2]
 
 
 @random_kernel

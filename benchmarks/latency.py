@@ -1,0 +1,62 @@
+"""How long Ctrl-C takes to be answered: python -m benchmarks.latency [columns ...]."""
+
+import signal
+import subprocess
+import sys
+import time
+
+SAMPLE = """
+import sys, warnings
+warnings.simplefilter("ignore")
+import numpy as np
+import pymc as pm
+import pymc_bid as bid
+
+columns = int(sys.argv[1])
+noise = np.random.default_rng(0).normal(size=(20, columns))
+
+def tell(trace, draw):
+    if draw.draw_idx == 0:
+        print("drawing", flush=True)
+
+with bid.gbt(noise, identity=True):
+    print("made", flush=True)
+    idata = pm.sample(
+        10**6, tune=200, chains=1, cores=1, progressbar=False, callback=tell,
+        compute_convergence_checks=False, var_names=["sigma2"], random_seed=1,
+    )
+print("draws", idata["posterior"].sizes["draw"], flush=True)
+"""
+
+
+def interrupt(columns: int, after: float) -> tuple[float, str]:
+    """Seconds until sampling is over once interrupted, and what it says of its draws."""
+    child = subprocess.Popen(
+        [sys.executable, "-c", SAMPLE, str(columns)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    for line in child.stdout:
+        if line.startswith("drawing"):
+            break
+    time.sleep(after)
+    sent = time.perf_counter()
+    child.send_signal(signal.SIGINT)
+    said = child.stdout.readline().strip()
+    waited = time.perf_counter() - sent
+    child.kill()
+    child.wait()
+    return waited, said
+
+
+def main() -> None:
+    sizes = [int(size) for size in sys.argv[1:]] or [15, 254, 1000, 2000]
+    print("columns  seconds until Ctrl-C is answered, after 0.3, 2, 7 s of drawing")
+    for columns in sizes:
+        found = [interrupt(columns, after) for after in (0.3, 2.0, 7.0)]
+        print(f"{columns:7}", *(f"{waited:6.2f} ({said})" for waited, said in found), flush=True)
+
+
+if __name__ == "__main__":
+    main()
