@@ -4,12 +4,10 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from pymc.model import Model, modelcontext
+from pymc.model import modelcontext
 from pymc.step_methods.compound import StepMethodState
 from pymc.step_methods.state import dataclass_state
-from pytensor.graph.basic import Variable
 from pytensor.tensor.random.basic import BernoulliRV
-from scipy.special import expit
 
 from pymc_bid.distributions.subset import ChoiceRV
 from pymc_bid.graph.roles import distribution_name, require_only_child
@@ -20,11 +18,11 @@ from pymc_bid.kernels.residual import residual_cross_products
 from pymc_bid.steps.base import DecompositionStep
 from pymc_bid.steps.closed_form import freeze
 from pymc_bid.steps.exchange import Conditional, Frozen, Given
+from pymc_bid.steps.first_state import draw_first_state, starts_together, thin_out
 from pymc_bid.steps.ladder import Ladder
 from pymc_bid.steps.marginal import MarginalBuilder
 from pymc_bid.steps.moves import make_moves
 from pymc_bid.steps.noise import NoiseStep, can_draw_noise
-from pymc_bid.steps.settings import FIRST_SIZE, MOST_START_WORK
 from pymc_bid.steps.starting_point import (
     check_number_of_ones,
     check_odds,
@@ -91,7 +89,7 @@ class StateStep(DecompositionStep):
             )
         self.moves = tuple(moves)
         # Where a draw of each entry by itself may lead out of the prior, none is made.
-        self.started = not (linear and _starts_together(state, modelcontext(model)))
+        self.started = not (linear and starts_together(state, modelcontext(model)))
         self.scheme = scheme
         noise_is_free = all(can_draw_noise(part, modelcontext(model)) for part in joint.parts)
         self._builder = MarginalBuilder(joint, noise_is_free)
@@ -142,11 +140,11 @@ class StateStep(DecompositionStep):
         """Update the state vector once."""
         joint = self.decomposition.joint
         if self.tune and not self.started:
-            state = joint.state.read(point)
-            point = joint.state.write(_started(self.rng, state, joint.log_prior_odds(point)), point)
+            point = draw_first_state(self.rng, joint, point)
         self.started = True
-        if self.tune and self.scheme == "collapsed" and self.ladder.replicas is None:
-            point = self._thin_out(point)
+        first = self.scheme == "collapsed" and self.ladder.replicas is None
+        if self.tune and first and not self.fixed_size and joint.state_prior.linear:
+            point = thin_out(self.rng, joint, point)
         counts = dict.fromkeys(self.statistics, 0)
         update, point = (self._paper if self.scheme == "paper" else self._collapsed)(point)
         counts |= update
@@ -157,23 +155,6 @@ class StateStep(DecompositionStep):
         # Integrated out above, so they have to be drawn before anyone looks at them.
         point = joint.draw_own_variances(self.rng, state, point)
         return point, self.report(**(counts | {"K": int(state.sum())}))
-
-    def _thin_out(self, point: Point) -> Point:
-        """Return a start with so few columns that they can be exchanged for those of the ladder.
-
-        Of a thousand columns a draw from the prior has half, and minutes would go by until the
-        first exchange is decided, which while tuning takes them away in any case.
-        """
-        joint = self.decomposition.joint
-        state, targets = np.array(joint.state.read(point)), self._shape[1]
-        if self.fixed_size or not joint.state_prior.linear:
-            return point
-        if targets * float(state.sum()) ** 3 <= MOST_START_WORK:
-            return point
-        free = np.flatnonzero((state == 1) & np.isfinite(joint.log_prior_odds(point)))
-        kept = min(int(FIRST_SIZE), free.size)
-        state[self.rng.permutation(free)[kept:]] = 0
-        return joint.state.write(state, point)
 
     def halves_to_compile(self, model, point):
         """Return what moves the ladder, and what draws weights."""
@@ -289,25 +270,6 @@ class StateStep(DecompositionStep):
         arrays = self._arrays(point)
         counts = self.paper(*arrays)
         return counts, self.decomposition.joint.state.write(arrays[0], point)
-
-
-def _starts_together(state: Variable, model: Model) -> bool:
-    """Whether PyMC starts every chain from the same state, which would hide a stuck sampler.
-
-    A `StateVector` starts from a draw; a plain `pm.Bernoulli` does not.
-    """
-    # Not by `model.set_initval`: PyMC can't copy models with initial values of their own, and does
-    # so for log likelihoods.
-    return type(state.owner.op) is BernoulliRV and model.rvs_to_initial_values[state] is None
-
-
-def _started(
-    rng: np.random.Generator, state: NDArray[np.int64], log_prior_odds: NDArray[np.float64]
-) -> NDArray[np.int64]:
-    """Return a draw from the prior if the state is the support point, else the state."""
-    if not np.array_equal(state, log_prior_odds >= 0):
-        return state
-    return (rng.random(state.size) < expit(log_prior_odds)).astype(state.dtype)
 
 
 def statistics_of(moves: str) -> dict[str, type]:

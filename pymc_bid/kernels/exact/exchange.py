@@ -65,19 +65,17 @@ def log_prior_constant(prior, row, target):
 
 
 @partial(ByAddress, types.Tuple((types.float64, types.float64, types.float64[::1])))
-def visit_targets(
-    stream, drawing, state, weights, noise_variance, products, prior, own_targets, first, end
-):
+def visit_targets(stream, drawing, state, weights, noise_variance, regressions, first, end):
     """Go through interpolated targets, `first` to `end`: draw their weights, or take them.
 
     Without weights, an empty array, only the evidence and the mass are found.
     Returns the sums of log [N(y) / q(y)] and of log E, and of each target the log of the mass
     within the bounds as expectation propagation has it, (L,).
     """
-    rng = generator_at(stream)
+    rng, products, prior = generator_at(stream), regressions.products, regressions.prior
     members = np.flatnonzero(state)
     number = members.size
-    interpolated = interpolated_targets(state, own_targets, noise_variance.size)
+    interpolated = interpolated_targets(state, regressions.own_targets, noise_variance.size)
     work = make_workspace(members)
     values = np.empty(number)
     # Where nothing tells the targets apart, their precision matrix is the same.
@@ -152,14 +150,14 @@ def make_regressions(
     # What numba's types of the fields depend on, all of which are numbers of 64 bits; it takes much
     # longer to name these.
     layout = tuple(field.flags.num for field in (*products, *prior))
+    regressions = Regressions(products, prior, own_targets, visit=0)
     if layout not in _kinds_of:
         _kinds_of[layout] = (
             *(types.UniTuple(types.int64, 4), types.boolean, types.int64[::1]),
             *(types.float64[:, ::1], types.float64[::1]),
-            *(type_by_reference(typeof(products)), type_by_reference(typeof(prior))),
-            *(types.int64[:, ::1], types.int64, types.int64),
+            *(type_by_reference(typeof(regressions)), types.int64, types.int64),
         )
-    return Regressions(products, prior, own_targets, visit_targets.address(*_kinds_of[layout]))
+    return regressions._replace(visit=visit_targets.address(*_kinds_of[layout]))
 
 
 keep_address_out(Regressions, visit_targets)
@@ -203,9 +201,8 @@ def weigh_weights(rng, drawing, state, weights, noise_variance, regressions, pau
 @random_kernel
 def weigh_some(stream, drawing, state, weights, noise_variance, regressions, first, end):
     """Do what `weigh_weights` does for targets `first` to `end`."""
-    products, prior, own = regressions.products, regressions.prior, regressions.own_targets
-    products, prior = by_reference(products), by_reference(prior)
-    arguments = (stream, drawing, state, weights, noise_variance, products, prior, own, first, end)
+    regressions = by_reference(regressions)
+    arguments = (stream, drawing, state, weights, noise_variance, regressions, first, end)
     return call_visit(regressions.visit, arguments)
 
 
@@ -218,11 +215,10 @@ def log_box_masses(state, log_variances, box):
     noise_variance = np.empty(box.group.size)
     for target in range(noise_variance.size):
         noise_variance[target] = math.exp(log_variances[box.group[target]] + box.log_unit)
-    regressions, weights = box.regressions, np.empty((0, 0))
-    products, prior, own = regressions.products, regressions.prior, regressions.own_targets
+    regressions, weights, end = box.regressions, np.empty((0, 0)), noise_variance.size
     # Without a generator: the addresses of one that is never asked.
-    visited = (state, weights, noise_variance, products, prior, own, 0, noise_variance.size)
-    return call_visit(regressions.visit, ((0, 0, 0, 0), False, *visited))[2]
+    arguments = ((0, 0, 0, 0), False, state, weights, noise_variance, regressions, 0, end)
+    return call_visit(regressions.visit, arguments)[2]
 
 
 @random_kernel
