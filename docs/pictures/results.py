@@ -44,7 +44,7 @@ def main() -> None:
     of_table = bid.decompose(idata_of_table, table)
     print(of_table.headline(), of_table.credible_sets(), sep="\n")
     sets = {"mine": ["c00", "c03", "c08"], "theirs": ["c01", "c02", "c04", "c05", "c06", "c07"]}
-    with pd.option_context("display.width", 100, "display.max_columns", 8):
+    with pd.option_context("display.width", 110, "display.max_columns", 9):
         print(bid.score_sets(model, sets, held_out, random_seed=1).drop(columns="columns"))
     curve = bid.size_curve(model, range(1, 13), held_out, idata=idata_of_table, random_seed=1)
 

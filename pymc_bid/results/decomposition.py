@@ -137,7 +137,7 @@ class InterpolativeDecomposition:
     def r2(self) -> pd.DataFrame:
         """R² of each column that is not chosen, given the chosen ones: mean, and interval.
 
-        The posterior of 1 - |a - C·w|² / |a - mean of a|² over the draws of W given the chosen
+        The posterior of ``1 - |a - C·w|² / |a - mean of a|²`` over the draws of W given the chosen
         columns, for the observed entries of a column a: the share of *these* entries' variance
         about their mean that the weights explain. It is the same in any units. `r2` is the mean of
         the draws, below what C·W with the mean of W has; a column of noise may be below 0, and one
@@ -192,8 +192,8 @@ class InterpolativeDecomposition:
         """Groups of interchangeable columns.
 
         The probability that at least one of the group is chosen, the mean number that are, the
-        least |correlation| of any two of its columns (1 for copies; what susieR calls purity), and
-        the columns.
+        least absolute correlation of any two of its columns (1 for copies; what susieR calls
+        purity), and the columns.
         """
         return group_table(self.data)
 

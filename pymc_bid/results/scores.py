@@ -121,8 +121,8 @@ def score_sets(
         in the units of the data, and `coverage`.
 
         R² is as in `InterpolativeDecomposition.r2`: of each draw of the weights, then averaged. Of
-        held-out rows it is 1 - |a - C·w|² / |a - m|² with m the column's mean in the rows that the
-        model was made of.
+        held-out rows it is ``1 - |a - C·w|² / |a - m|²`` with m the column's mean in the rows that
+        the model was made of.
 
     Examples
     --------
