@@ -90,7 +90,10 @@ def fit(options: Namespace, interrupts: Interrupts) -> Outcome:
         warnings.simplefilter("ignore")
         result = decompose(idata, prepared.A, model=model, random_seed=options.seed)
         verdict = check_convergence(idata)
-        alternatives = score_alternatives(model, idata, result, lists, options.seed)
+        alternatives = Alternatives(None, None, None)
+        # Whoever interrupts wants an end.
+        if interrupts.received is None:
+            alternatives = score_alternatives(model, idata, result, lists, options.seed)
     if options.paper:
         result = _in_units(result, table, prepared)
     drawn = idata["posterior"].sizes

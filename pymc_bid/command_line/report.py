@@ -99,7 +99,7 @@ def _column_table(outcome: "Outcome") -> str:
         )
     more = len(shown) - LONGEST_TABLE
     if more > 0:
-        rows.append(f'<tr><td colspan="3">… and {more} more columns</td></tr>')
+        rows.append(f'<tr><td colspan="3">… and {more} more</td></tr>')
     return "".join(rows)
 
 

@@ -53,7 +53,8 @@ def notes_of(outcome: "Outcome") -> list[str]:
     if outcome.interrupted:
         sizes = outcome.idata["posterior"].sizes
         notes.append(
-            f"Sampling was interrupted; {sizes['chain']} chains of {sizes['draw']} draws were kept."
+            f"Sampling was interrupted; {sizes['chain']} chains of {sizes['draw']} draws were "
+            "kept, and no other sets were scored."
         )
     return notes
 
@@ -87,7 +88,7 @@ def _print_page(console: Console, outcome: "Outcome", written: Iterable[Path]) -
     console.print(table)
     lines = []
     if len(shown) > LONGEST_TABLE:
-        lines.append(f"… and {len(shown) - LONGEST_TABLE} more columns.")
+        lines.append(f"… and {len(shown) - LONGEST_TABLE} more, with --report and --json.")
     lines.append(number_sentence(outcome))
     for members in result.groups["columns"].iloc[:4]:
         lines.append(f"interchangeable: {' / '.join(map(plain, members))}")

@@ -135,14 +135,18 @@ class Command:
         self._drawing = threading.Event()
         self._reader = threading.Thread(target=self._watch, args=(terminal,), daemon=True)
         self._reader.start()
-        assert self._drawing.wait(timeout=300)
+        if not self._drawing.wait(timeout=300):
+            self.process.kill()
+            pytest.fail(f"Nothing was drawn: {self.seen[-2000:]}")
         self.others = psutil.Process(self.process.pid).children(recursive=True)
 
     def _watch(self, terminal):
         with contextlib.suppress(OSError):
             while part := os.read(terminal, 4096):
                 self.seen += part.decode(errors="replace")
-                draws = re.findall(r" (\d+) +\d+ +[\d.]+ +[\d.]+ draws/s", self.seen[-20000:])
+                # Draw, K, perhaps the error, and how fast.
+                row = r" (\d+) +\d+ +(?:[\d.]+ +)?[\d.]+ (?:draws/s|s/draw)"
+                draws = re.findall(row, self.seen[-20000:])
                 if any(int(number) > 50 for number in draws):
                     self._drawing.set()
 
@@ -152,7 +156,7 @@ class Command:
 
     def end(self):
         """What was printed and what was said."""
-        printed, _ = self.process.communicate(timeout=120)
+        printed, _ = self.process.communicate(timeout=300)
         self._reader.join(10)
         _, alive = psutil.wait_procs(self.others, timeout=10)
         assert not alive
