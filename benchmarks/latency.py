@@ -16,13 +16,13 @@ columns = int(sys.argv[1])
 noise = np.random.default_rng(0).normal(size=(20, columns))
 
 def tell(trace, draw):
-    if draw.draw_idx == 0:
+    if not draw.tuning:
         print("drawing", flush=True)
 
 with bid.gbt(noise, identity=True):
     print("made", flush=True)
     idata = pm.sample(
-        10**6, tune=200, chains=1, cores=1, progressbar=False, callback=tell,
+        10**6, tune=20, chains=1, cores=1, progressbar=False, callback=tell,
         compute_convergence_checks=False, var_names=["sigma2"], random_seed=1,
     )
 print("draws", idata["posterior"].sizes["draw"], flush=True)

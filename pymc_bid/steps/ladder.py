@@ -17,6 +17,7 @@ from pymc_bid.steps.settings import (
     FEWEST_SLOPES,
     FIRST_SIZE,
     FIRST_WINDOW,
+    MOST_FLIP_WORK,
     MOST_MASS_WORK,
     MOST_RUNGS,
     MOST_SWAPS,
@@ -65,7 +66,8 @@ class Ladder:
         self.knows_bounds = False
         self._reference = Reference(0.0, 1.0, 1.0, fixed_size)
         self._iteration = self._round = self._first_round = self._next = 0
-        self._at_once = MOST_RUNGS
+        self._at_once, self._column = MOST_RUNGS, 0
+        self._columns_at_once = np.inf
         self._left = self._window = FIRST_WINDOW
         self._sizes = np.zeros(2)
         self.bias = 0.0
@@ -134,7 +136,7 @@ class Ladder:
             flips=np.zeros(rungs, dtype=np.int64),
             memory=memory if self.replicas is None else self.replicas.memory,
         )
-        self._next, self._first_round = 0, self._round
+        self._next, self._column, self._first_round = 0, 0, self._round
         self._is_placed = True
 
     def _bound_powers(self, powers):
@@ -146,20 +148,28 @@ class Ladder:
     def advance(self, rng: np.random.Generator, marginal: Marginal, box: Box) -> int:
         """Move replicas and, at the end of a round, let neighbours exchange; count round trips."""
         replicas, turn = self.replicas, self._turn()
+        columns = replicas.states.shape[1]
         number, last = replicas.powers.size, turn.last
         trips = self._kernel(rng, turn, replicas, marginal, self._reference, box)
         self.is_new = self._is_placed = False
         self._iteration += 1
-        self._next = last
-        if last == number:
+        self._column = turn.last_column % columns
+        if self._column == 0:
+            self._next = last
+        if self._next == number:
             self._round, self._next = self._round + 1, 0
         self._sizes += (replicas.states[0].sum(), 1.0)
         return int(trips)
 
     def _turn(self) -> Turn:
-        last = min(self._next + self._at_once, self.replicas.powers.size)
+        number, columns = self.replicas.states.shape
+        is_whole = self._columns_at_once >= columns
+        last = min(self._next + (self._at_once if is_whole else 1), number)
+        # The last replica is drawn anew; unless it is the only one.
+        is_whole = is_whole or (self._next == number - 1 and self.tempered)
+        end = columns if is_whole else min(self._column + self._columns_at_once, columns)
         is_new = self.is_new or (self.given_noise and self._is_placed)
-        return Turn(self._round, self._next, last, is_new)
+        return Turn(self._round, self._next, last, self._column, end, is_new)
 
     @property
     def _kernel(self) -> random_kernel:
@@ -182,6 +192,9 @@ class Ladder:
         work = columns * targets * (size + 4 + 2 * swaps) + 15 * patterns * size**3
         work += blocks * columns * size * (0.5 * size + 1.5 * swaps)
         self._at_once = max(1, int(MOST_WORK / work))
+        if not self.fixed_size:
+            of_flip = columns * (targets + blocks * size)
+            self._columns_at_once = max(1, int(MOST_FLIP_WORK / of_flip))
 
     @property
     def offers_exchange(self) -> bool:
@@ -226,8 +239,11 @@ class Ladder:
         """Move a set as the first replica does, but reversibly, in place."""
         arguments, bound_power = (marginal, self._reference, box), self.replicas.bound_powers[0]
         if self.given_noise:
-            backwards = rng.random() < 0.5
-            move_beside(rng, backwards, bound_power, state, log_variances, *arguments)
+            backwards, part = rng.random() < 0.5, (0, state.size)
+            if self._columns_at_once < state.size:
+                first = int(rng.integers(state.size - self._columns_at_once + 1))
+                part = first, first + self._columns_at_once
+            move_beside(rng, backwards, part, bound_power, state, log_variances, *arguments)
         else:
             memory = self.replicas.memory
             move_beside_integrated(rng, bound_power, MOST_SWAPS, state, memory, *arguments)

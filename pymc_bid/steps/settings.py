@@ -41,6 +41,11 @@ MOST_WORK = 2.5e7
 ladder that takes more goes on in the next ones. Promoter methylation (160×254) takes half of
 that, so that all of it moves in every iteration."""
 
+MOST_FLIP_WORK = 4e8
+"""Products that flips take in one iteration, if every column goes in or out: a replica with more
+than some 600 columns goes on with the rest of them in the next one, so that an interrupt is
+answered. Noise, 20×2000, identity: 1080 flips of one replica in a row took 19 s."""
+
 MOST_MASS_WORK = 1.5e4
 """Targets times squared columns up to which the mass within the bounds is part of the ladder: some
 1 ms, and two to six of them for a new set where the noise is integrated out. Gene body methylation

@@ -187,6 +187,13 @@ def test_states_are_visited_as_often_if_a_round_takes_several_iterations(bounds,
     check("collapsed", "gbt", None, bounds, "identity", 3, *QUICK)
 
 
+@pytest.mark.parametrize("work", [1.0, pytest.param(50.0, marks=pytest.mark.slow)])
+def test_states_are_visited_as_often_if_a_replica_takes_several_iterations(work, monkeypatch):
+    monkeypatch.setattr(marginal, "FEW_COLUMNS", 1)
+    monkeypatch.setattr(ladder, "MOST_FLIP_WORK", work)
+    check("collapsed", "gbt", None, BOUNDS[0], "identity", 4, *QUICK)
+
+
 def exact_with_identity_and_noise_for_each_column(data, bounds):
     """Of each target what it says of the states that do not hold it, times its density alone."""
     columns = data.shape[1]

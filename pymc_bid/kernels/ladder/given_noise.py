@@ -63,7 +63,7 @@ def redraw_noise(rng, densities, replica, rung):
 
 
 @spread()
-def move_replica(rng, swaps, redrawing, replica, rung):
+def move_replica(rng, swaps, redrawing, columns, replica, rung):
     """Move a replica, its noise variances only if asked to, or draw it from the reference.
 
     Returns how many flips it made.
@@ -76,7 +76,7 @@ def move_replica(rng, swaps, redrawing, replica, rung):
             for group in range(x.size):
                 x[group] = draw_log_gamma(rng, reference.shape, reference.scale)
         return 0
-    flips = move_set(rng, False, swaps, replica, rung)
+    flips = move_set(rng, False, swaps, columns, replica, rung)
     if redrawing and noise_is_free:
         redraw_noise(rng, noise_densities(replica.state, marginal), replica, rung)
     return flips
@@ -154,7 +154,8 @@ def advance_given_noise(stream, turn, replicas, marginal, reference, box):
         rung, replica = rung_at(index, replicas, ends), replica_at(index, replicas)
         if turn.first <= index < turn.last:
             redrawing, swaps = is_alone(index, turn, number), replicas.swaps[index]
-            replicas.flips[index] += move_replica(rng, swaps, redrawing, replica, rung)
+            columns = (turn.first_column, turn.last_column)
+            replicas.flips[index] += move_replica(rng, swaps, redrawing, columns, replica, rung)
         elif turn.is_new:
             replicas.log_masses[index] = mass_of(replica, rung)
     if turn.last == number:
@@ -165,7 +166,9 @@ def advance_given_noise(stream, turn, replicas, marginal, reference, box):
 
 
 @random_kernel
-def move_beside(stream, backwards, bound_power, state, log_variances, marginal, reference, box):
+def move_beside(
+    stream, backwards, columns, bound_power, state, log_variances, marginal, reference, box
+):
     """Move a set at given noise, by flips and one swap, or the other way round.
 
     Flips and swaps are each reversible; with the order drawn at random so is the whole, as the
@@ -176,6 +179,8 @@ def move_beside(stream, backwards, bound_power, state, log_variances, marginal, 
     stream : numpy.random.Generator
     backwards : bool
         Whether the swap comes first and the flips last to first.
+    columns : pair of int
+        The first column that is offered to go in or out, and the one after the last.
     bound_power : float
         That of the first replica.
     state : int array (N,)
@@ -189,4 +194,4 @@ def move_beside(stream, backwards, bound_power, state, log_variances, marginal, 
     marginal, reference, box = by_reference(marginal), by_reference(reference), by_reference(box)
     replica = by_reference(Replica(state, log_variances, np.zeros(1)))
     rung = by_reference(Rung(1.0, bound_power, marginal, reference, box))
-    move_set(rng, backwards, 1, replica, rung)
+    move_set(rng, backwards, 1, columns, replica, rung)

@@ -190,11 +190,12 @@ def swap_column(rng, log_odds, replica, rung, factor):
 
 
 @spread()
-def scan_flips(rng, backwards, log_odds, replica, rung, factor):
-    """Offer every column in turn to go in or out; return how many did."""
+def scan_flips(rng, backwards, columns, log_odds, replica, rung, factor):
+    """Offer columns, from one to before another, to go in or out; return how many did."""
+    first, end = columns
     marginal, state, is_known, flips = rung.marginal, replica.state, False, 0
-    for step in range(state.size):
-        column = state.size - 1 - step if backwards else step
+    for step in range(end - first):
+        column = end - 1 - step if backwards else first + step
         if is_forced(column, marginal):
             continue
         hurdle = rng.standard_exponential()
@@ -215,11 +216,11 @@ def scan_flips(rng, backwards, log_odds, replica, rung, factor):
 
 
 @part()
-def move_set(rng, backwards, swaps, replica, rung):
+def move_set(rng, backwards, swaps, columns, replica, rung):
     """Move a set, and the noise variances of columns that have their own.
 
-    Flips, one for each column, come first and at most `swaps` swaps last, or the other way round.
-    Returns how many flips were made.
+    Flips, one for each of these columns, come first and at most `swaps` swaps last, or the other
+    way round. Returns how many flips were made.
     """
     marginal = rung.marginal
     factor = make_factor(replica.state, variances_of(replica, marginal), marginal)
@@ -234,5 +235,5 @@ def move_set(rng, backwards, swaps, replica, rung):
                 else:
                     swap_column(rng, log_odds, replica, rung, factor)
         elif not rung.reference.fixed_size:
-            flips += scan_flips(rng, backwards, log_odds, replica, rung, factor)
+            flips += scan_flips(rng, backwards, columns, log_odds, replica, rung, factor)
     return flips

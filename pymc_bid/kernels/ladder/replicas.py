@@ -65,6 +65,10 @@ class Turn(NamedTuple):
     """Replicas from here on move."""
     last: int
     """And before that; with the last of all the round ends, and neighbours exchange."""
+    first_column: int
+    """Columns from here on are offered to go in or out, at given noise."""
+    last_column: int
+    """And before that; where they are not the last of all, replicas go on in the next iteration."""
     is_new: bool
     """Whether what is known of replicas is that of another model, or of other replicas."""
 
