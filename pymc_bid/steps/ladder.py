@@ -8,6 +8,7 @@ from pymc_bid.kernels.exact.exchange import weigh_weights
 from pymc_bid.kernels.ladder.given_noise import advance_given_noise, move_beside
 from pymc_bid.kernels.ladder.integrated_noise import advance_integrated, move_beside_integrated
 from pymc_bid.kernels.ladder.replicas import Reference, Replicas, Turn
+from pymc_bid.kernels.ladder.rung import Replica
 from pymc_bid.kernels.random_numbers import random_kernel
 from pymc_bid.kernels.types import Box, Marginal
 from pymc_bid.steps.interrupts import give_way
@@ -243,7 +244,8 @@ class Ladder:
             if self._columns_at_once < state.size:
                 first = int(rng.integers(state.size - self._columns_at_once + 1))
                 part = first, first + self._columns_at_once
-            move_beside(rng, backwards, part, bound_power, state, log_variances, *arguments)
+            replica = Replica(state, log_variances, np.zeros(1))
+            move_beside(rng, backwards, part, bound_power, replica, *arguments)
         else:
             memory = self.replicas.memory
             move_beside_integrated(rng, bound_power, MOST_SWAPS, state, memory, *arguments)

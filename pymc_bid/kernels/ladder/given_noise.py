@@ -166,9 +166,7 @@ def advance_given_noise(stream, turn, replicas, marginal, reference, box):
 
 
 @random_kernel
-def move_beside(
-    stream, backwards, columns, bound_power, state, log_variances, marginal, reference, box
-):
+def move_beside(stream, backwards, columns, bound_power, replica, marginal, reference, box):
     """Move a set at given noise, by flips and one swap, or the other way round.
 
     Flips and swaps are each reversible; with the order drawn at random so is the whole, as the
@@ -183,15 +181,13 @@ def move_beside(
         The first column that is offered to go in or out, and the one after the last.
     bound_power : float
         That of the first replica.
-    state : int array (N,)
-        Changed in place.
-    log_variances : array (S,)
-        Logs of the noise variances of the groups, changed along with columns that are groups.
+    replica : Replica
+        The set, changed in place, and noise variances along with columns that are groups.
     marginal, reference, box
         As in `advance_given_noise`.
     """
     rng = generator_at(stream)
     marginal, reference, box = by_reference(marginal), by_reference(reference), by_reference(box)
-    replica = by_reference(Replica(state, log_variances, np.zeros(1)))
+    replica = by_reference(replica)
     rung = by_reference(Rung(1.0, bound_power, marginal, reference, box))
     move_set(rng, backwards, 1, columns, replica, rung)
