@@ -168,8 +168,7 @@ def numbers_of_table(data: Any, name: str) -> Any:
     """
     if not isinstance(data, pd.DataFrame) and not is_polars(data):
         return data
-    labels: Any = labels_of(data)[1]
-    for label, kind in zip(labels, data.dtypes, strict=True):
+    for label, kind in zip(data.columns, data.dtypes, strict=True):
         if not _holds_numbers(kind):
             raise TypeError(
                 f"{name} must hold real numbers, but its column {label} is of type {kind}; drop or "

@@ -5,6 +5,8 @@ import pymc as pm
 import pytest
 
 import pymc_bid as bid
+from pymc_bid.graph.decomposition import find_decompositions
+from pymc_bid.steps.first_state import thin_out
 from tests.helpers.cases import handwritten, small_data
 
 POOL, TARGET = small_data(pool_columns=8)
@@ -91,3 +93,18 @@ def test_variables_that_are_no_state_vector_keep_their_start():
         pm.Normal("y", b.sum(), observed=1.0)
         pm.sample(draws=1, tune=0, chains=1, progressbar=False, compute_convergence_checks=False)
     assert model.rvs_to_initial_values[b] is None
+
+
+@pytest.mark.parametrize("most", [1e9, 0.0])
+def test_a_wide_chain_starts_with_few_columns_and_keeps_those_that_are_forced(most, monkeypatch):
+    monkeypatch.setattr("pymc_bid.steps.first_state.MOST_START_WORK", most)
+    forced = np.full(30, 0.5)
+    forced[[3, 8]] = 1.0
+    model = bid.gbt(np.random.default_rng(0).normal(size=(9, 30)), inclusion=forced)
+    joint = find_decompositions(model)[0].joint
+    point = model.initial_point() | {"r": np.ones(30, int)}
+    found = thin_out(np.random.default_rng(1), joint, point)["r"]
+    assert found.sum() == (30 if most else 12)
+    assert found[[3, 8]].all()
+    # Whose starts they are.
+    assert (point["r"] == 1).all()
