@@ -93,6 +93,7 @@ class StateStep(DecompositionStep):
         self.scheme = scheme
         noise_is_free = all(can_draw_noise(part, modelcontext(model)) for part in joint.parts)
         self._builder = MarginalBuilder(joint, noise_is_free)
+        joint.refresh()
         self._shape = joint.products().cross.shape
         self._given: Given | None = None
         self.ladder = Ladder(self.fixed_size, self._builder.given_noise, warm_up)
