@@ -118,7 +118,9 @@ def visit_targets(stream, drawing, state, weights, noise_variance, regressions, 
         log_evidence -= 0.5 * products.squares[target] / variance
         near = find_order(work)
         # No mass is more than that of one weight, and of a single one near a bound it is that.
-        mass, sites = work.log_masses[work.order[0]] if near > 0 else 0.0, 0
+        mass = work.log_masses[work.order[0]] if near > 0 else 0.0
+        # A literal 0 would have numba compile what it is given to once more.
+        sites = np.int64(0)
         if near > 1 and mass > LEAST_MASS:
             found, sites = find_sites(work)
             mass = found if sites > 0 and found < mass else mass

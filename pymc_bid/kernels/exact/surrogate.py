@@ -162,7 +162,7 @@ def propose_noise(stream, drawing, log_variances, scale, densities, group_start)
         See `Marginal`.
     """
     rng = generator_at(stream)
-    grid, log_proposal, log_joint = np.empty(MOST_POINTS), 0.0, densities.rest
+    grid, log_proposal, log_joint = np.empty((2, MOST_POINTS)), 0.0, densities.rest
     for group in range(log_variances.size):
         density = density_of(group, densities, group_start)
         if density.targets.sum() > 0.0:

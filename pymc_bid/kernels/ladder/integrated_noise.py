@@ -42,7 +42,8 @@ class Place(NamedTuple):
 @spread()
 def number_of(state):
     """Return the number that a set is in binary."""
-    number = 0
+    # A literal 0 would have numba compile what it is given to once more.
+    number = np.int64(0)
     for column in range(state.size):
         number |= state[column] << column
     return number

@@ -40,7 +40,7 @@ from pymc_bid.kernels.marginal.factor import (
     take_in,
     take_last_out,
 )
-from pymc_bid.kernels.marginal.scores import score_columns, score_member
+from pymc_bid.kernels.marginal.scores import score_columns, score_last
 from pymc_bid.kernels.truncated_normal import log_interval_mass
 
 
@@ -71,12 +71,11 @@ def write_log_odds(dropping, x, rung, factor, log_odds):
 
 @spread()
 def log_odds_of_member(column, rung, factor):
-    """Return the log odds of a chosen column, but for its own groups."""
+    """Make a chosen column the last one; return its log odds, but for its own groups."""
     marginal = rung.marginal
     log_odds = tempered_odds(column, factor.size - 1, rung.power, marginal, rung.reference)
-    log_odds += rung.power * score_member(column, marginal, factor)
-    if marginal.own_groups.shape[1] > 0 or rung.bound_power > 0.0:
-        make_last(column, marginal, factor)
+    make_last(column, marginal, factor)
+    log_odds += rung.power * score_last(marginal, factor)
     for group in marginal.own_groups[column]:
         target = marginal.block_start[marginal.group_start[group]]
         # What it is at its present x, which nobody uses.
@@ -90,13 +89,12 @@ def log_own_mass(column, dropping, rung, factor):
     total = 0.0
     if rung.bound_power == 0.0:
         return total
-    lower, upper = rung.box.lower, rung.box.upper
-    for target in range(factor.interpolated.size):
-        is_own = is_own_target(target, column, rung.marginal.own_targets)
-        if factor.interpolated[target] != 0.0 and not is_own:
-            linear, precision = linear_and_precision(
-                column, target, dropping, rung.marginal, factor
-            )
+    # Fields are read once: each time counts references to an array.
+    marginal, lower, upper = rung.marginal, rung.box.lower, rung.box.upper
+    interpolated, own_targets = factor.interpolated, rung.marginal.own_targets
+    for target in range(interpolated.size):
+        if interpolated[target] != 0.0 and not is_own_target(target, column, own_targets):
+            linear, precision = linear_and_precision(column, target, dropping, marginal, factor)
             total += log_interval_mass(
                 linear / precision, precision, lower[target, column], upper[target, column]
             )
@@ -132,7 +130,6 @@ def flip_column(rng, column, log_odds, hurdle, replica, rung, factor):
         copy_into(kept, x)
         return False
     if is_in:
-        make_last(column, marginal, factor)
         take_last_out(state, marginal, factor)
         write_own_blocks(column, x, marginal, factor)
     else:

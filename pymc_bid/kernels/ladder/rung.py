@@ -92,7 +92,7 @@ def log_own_noise(rng, drawing, column, replica, rung):
     """
     marginal, x = rung.marginal, replica.log_variances
     members = np.flatnonzero(replica.state)
-    grid = np.empty(MOST_POINTS)
+    grid = np.empty((2, MOST_POINTS))
     total, below = 0.0, 0.0
     for group in marginal.own_groups[column]:
         target = marginal.block_start[marginal.group_start[group]]
@@ -103,8 +103,9 @@ def log_own_noise(rng, drawing, column, replica, rung):
         if drawing:
             x[group] = draw_from_table(rng, table)
         log_density = log_noise_density(x[group], density)
+        constants = marginal.log_constants[target]
         for member in members:
-            log_density += rung.power * marginal.log_constants[target, member]
+            log_density += rung.power * constants[member]
         shape, scale = unused_parameters(group, rung)
         log_proposal = log_table_density(x[group], table)
         # Without a target its integral is that of the prior.
@@ -120,7 +121,7 @@ def log_noise_weights(rng, densities, x, proposed, rung):
     But for what a table misses it does not depend on x.
     """
     marginal, present, found = rung.marginal, 0.0, 0.0
-    grid = np.empty(MOST_POINTS)
+    grid = np.empty((2, MOST_POINTS))
     for group in range(x.size):
         density = density_of(group, densities, marginal.group_start)
         if density.targets.sum() > 0.0:

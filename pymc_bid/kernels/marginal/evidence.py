@@ -64,9 +64,10 @@ def center_target(target, members, gram, marginal, residual):
 @spread()
 def write_gram(members, pattern, marginal, gram):
     """Write the Gram matrix of the chosen columns."""
+    whole = marginal.grams[pattern]
     for first in range(members.size):
         for second in range(members.size):
-            gram[first, second] = marginal.grams[pattern, members[first], members[second]]
+            gram[first, second] = whole[members[first], members[second]]
 
 
 @spread()
@@ -161,8 +162,9 @@ def noise_densities(state, marginal):
                 continue
             shape[group] += 0.5 * marginal.rows[target]
             targets[q] += 1.0
+            constants = marginal.log_constants[target]
             for row in members:
-                rest += marginal.log_constants[target, row]
+                rest += constants[row]
             whole = center_target(target, members, gram, marginal, residual)
             if alone and number > 0:
                 values, projections = spectrum_of_vector(gram, residual)

@@ -86,7 +86,9 @@ def make_factor(state, variances, marginal):
             constants=marginal.constants.copy(),
         )
     )
-    copy_into(members, factor.members)
+    for k in range(members.size):
+        # Descending: a scan that offers columns from the first on finds each near the last row.
+        factor.members[k] = members[members.size - 1 - k]
     for q in range(blocks):
         write_block(q, variances[marginal.block_group[q]], marginal, factor)
     for target in range(targets):
@@ -192,27 +194,26 @@ def _make_room(factor):
 def make_last(column, marginal, factor):
     """Turn the row of a chosen column into the last one, by rotations."""
     members, number = factor.members, factor.size
+    # Fields are read once: each time counts references to an array.
+    rows, fitted, starts = factor.rows, factor.fitted, marginal.block_start
     place = 0
     while members[place] != column:
         place += 1
     for i in range(place, number - 1):
         following = members[i + 1]
-        for q in range(factor.rows.shape[0]):
-            upper, lower = factor.rows[q, i], factor.rows[q, i + 1]
-            length = math.sqrt(
-                upper[following] * upper[following] + lower[following] * lower[following]
-            )
-            cosine, sine = upper[following] / length, lower[following] / length
-            for other in range(upper.size):
-                kept = upper[other]
-                upper[other] = cosine * kept + sine * lower[other]
-                lower[other] = cosine * lower[other] - sine * kept
-            lower[following] = 0.0
-            for target in range(marginal.block_start[q], marginal.block_start[q + 1]):
-                fitted = factor.fitted[target]
-                kept = fitted[i]
-                fitted[i] = cosine * kept + sine * fitted[i + 1]
-                fitted[i + 1] = cosine * fitted[i + 1] - sine * kept
+        for q in range(rows.shape[0]):
+            upper, lower = rows[q, i, following], rows[q, i + 1, following]
+            length = math.sqrt(upper * upper + lower * lower)
+            cosine, sine = upper / length, lower / length
+            for other in range(rows.shape[2]):
+                upper, lower = rows[q, i, other], rows[q, i + 1, other]
+                rows[q, i, other] = cosine * upper + sine * lower
+                rows[q, i + 1, other] = cosine * lower - sine * upper
+            rows[q, i + 1, following] = 0.0
+            for target in range(starts[q], starts[q + 1]):
+                upper, lower = fitted[target, i], fitted[target, i + 1]
+                fitted[target, i] = cosine * upper + sine * lower
+                fitted[target, i + 1] = cosine * lower - sine * upper
         members[i] = following
     members[number - 1] = column
 

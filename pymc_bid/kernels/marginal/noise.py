@@ -32,6 +32,8 @@ class NoiseTable(NamedTuple):
 
     values: NDArray[np.float64]
     """Log density, not normalised, at the points."""
+    heights: NDArray[np.float64]
+    """The density there, as parts of the highest."""
     first: float
     step: float
     rising: float
@@ -43,24 +45,26 @@ class NoiseTable(NamedTuple):
     """Log of the integral of all this."""
 
 
-@part()
+@part(fastmath={"reassoc", "contract"})
 def log_noise_density(x, density):
     """Return the log density at x, see `NoiseDensity`."""
-    variance, inverse = math.exp(x), math.exp(-x)
-    explained, log_determinants = 0.0, 0.0
-    for q in range(density.eigenvalues.shape[0]):
-        if density.targets[q] == 0.0:
+    variance = math.exp(x)
+    inverse, explained, log_determinants = 1.0 / variance, 0.0, 0.0
+    # Fields are read once: each time counts references to an array.
+    targets, eigenvalues, products = density.targets, density.eigenvalues, density.explained
+    for q in range(eigenvalues.shape[0]):
+        if targets[q] == 0.0:
             continue
+        for k in range(eigenvalues.shape[1]):
+            explained += products[q, k] / (variance + eigenvalues[q, k])
         log_determinant, product = 0.0, 1.0
-        for k in range(density.eigenvalues.shape[1]):
-            total = variance + density.eigenvalues[q, k]
-            explained += density.explained[q, k] / total
+        for k in range(eigenvalues.shape[1]):
             # One logarithm for many factors.
-            product *= total * inverse
+            product *= 1.0 + eigenvalues[q, k] * inverse
             if product > _LARGEST_PRODUCT:
                 log_determinant += math.log(product)
                 product = 1.0
-        log_determinants += density.targets[q] * (log_determinant + math.log(product))
+        log_determinants += targets[q] * (log_determinant + math.log(product))
     return -density.shape * x - density.scale * inverse - 0.5 * (explained + log_determinants)
 
 
@@ -70,12 +74,13 @@ def noise_derivatives(x, density):
     variance = math.exp(x)
     first = density.scale / variance - density.shape
     second = -density.scale / variance
-    for q in range(density.eigenvalues.shape[0]):
-        half = 0.5 * density.targets[q]
-        for k in range(density.eigenvalues.shape[1]):
-            eigenvalue = density.eigenvalues[q, k]
+    targets, eigenvalues, products = density.targets, density.eigenvalues, density.explained
+    for q in range(eigenvalues.shape[0]):
+        half = 0.5 * targets[q]
+        for k in range(eigenvalues.shape[1]):
+            eigenvalue = eigenvalues[q, k]
             inverse = 1.0 / (variance + eigenvalue)
-            pull = 0.5 * density.explained[q, k] * variance * inverse * inverse
+            pull = 0.5 * products[q, k] * variance * inverse * inverse
             share = half * eigenvalue * inverse
             first += pull + share
             second += (pull * (eigenvalue - variance) - share * variance) * inverse
@@ -131,59 +136,56 @@ def log_noise_integral(density):
 
 
 @part()
-def tabulate_noise(density, values):
-    """Write the log density on a grid into `values`, and return a proposal made of it."""
+def tabulate_noise(density, grid):
+    """Write the log density on a grid into `grid`, (2, MOST_POINTS), and return a proposal."""
     mode, deviation = find_mode(density)
+    step, middle = TABLE_STEP * deviation, grid.shape[1] // 2
     highest = log_noise_density(mode, density)
-    step = TABLE_STEP * deviation
-    below = 1
-    while below < MOST_POINTS // 2 - 1:
-        if log_noise_density(mode - below * step, density) < highest - TABLE_DROP:
-            break
-        below += 1
-    first = mode - below * step
-    size = 0
-    while size < values.size:
-        values[size] = log_noise_density(first + size * step, density)
-        size += 1
-        if size > below + 1 and values[size - 1] < highest - TABLE_DROP:
-            break
+    grid[0, middle], grid[1, middle] = highest, 1.0
+    start, last, lowest = middle, middle, highest - TABLE_DROP
+    while start > 0 and grid[0, start] >= lowest:
+        start -= 1
+        grid[0, start] = log_noise_density(mode + (start - middle) * step, density)
+        grid[1, start] = math.exp(grid[0, start] - highest)
+    while last < grid.shape[1] - 1 and grid[0, last] >= lowest:
+        last += 1
+        grid[0, last] = log_noise_density(mode + (last - middle) * step, density)
+        grid[1, last] = math.exp(grid[0, last] - highest)
+    values, heights = grid[0, start : last + 1], grid[1, start : last + 1]
+    size = values.size
     rising = max((values[1] - values[0]) / step, 1e-3 / step)
     falling = max((values[size - 2] - values[size - 1]) / step, 1e-3 / step)
-    total = math.exp(values[0] - highest) / rising
-    total += math.exp(values[size - 1] - highest) / falling
+    total = heights[0] / rising + heights[size - 1] / falling
     for i in range(size - 1):
-        total += math.exp(log_piece_mass(values[i], values[i + 1], step) - highest)
-    return NoiseTable(
-        values[:size], first, step, rising, falling, highest, highest + math.log(total)
-    )
+        total += step * piece_mass(values[i + 1] - values[i], heights[i], heights[i + 1])
+    first = mode + (start - middle) * step
+    log_mass = highest + math.log(total)
+    return NoiseTable(values, heights, first, step, rising, falling, highest, log_mass)
 
 
 @spread()
-def log_piece_mass(left, right, step):
-    """Return the log mass of a log-linear piece between two log densities."""
-    slope = abs(right - left)
-    if slope < 1e-6:
-        return 0.5 * (left + right) + math.log(step)
-    return max(left, right) + math.log(-math.expm1(-slope) / slope * step)
+def piece_mass(slope, left, right):
+    """Return the mass of a log-linear piece, 1 wide, of two heights and a difference of logs."""
+    if abs(slope) < 1e-4:
+        return 0.5 * (left + right)
+    return (right - left) / slope
 
 
 @part()
 def draw_from_table(rng, table):
     """Draw x from the proposal."""
-    values, step = table.values, table.step
-    total = math.exp(table.log_mass - table.highest)
-    remaining = rng.random() * total
-    mass = math.exp(values[0] - table.highest) / table.rising
+    values, heights, step = table.values, table.heights, table.step
+    remaining = rng.random() * math.exp(table.log_mass - table.highest)
+    mass = heights[0] / table.rising
     if remaining < mass:
         return table.first - rng.standard_exponential() / table.rising
     remaining -= mass
     for i in range(values.size - 1):
-        mass = math.exp(log_piece_mass(values[i], values[i + 1], step) - table.highest)
+        slope = values[i + 1] - values[i]
+        mass = step * piece_mass(slope, heights[i], heights[i + 1])
         if remaining < mass:
-            slope = values[i + 1] - values[i]
             share = remaining / mass
-            if abs(slope) > 1e-6:
+            if abs(slope) >= 1e-4:
                 share = math.log1p(share * math.expm1(slope)) / slope
             return table.first + (i + share) * step
         remaining -= mass

@@ -9,7 +9,6 @@ import numpy as np
 
 from pymc_bid.kernels.by_reference import copy_into
 from pymc_bid.kernels.compilation import part
-from pymc_bid.kernels.identity import is_own_target
 from pymc_bid.kernels.marginal.factor import weight_constant
 
 FACTORS = 8
@@ -132,39 +131,21 @@ def _subtract_own(d, dropping, marginal, factor, scores):
             scores[column] -= weight_constant(column, target, marginal)
 
 
-@part(fastmath={"reassoc", "contract"})
-def score_member(column, marginal, factor):
-    r"""Return log p(A | in) - log p(A | out) of a chosen column, without making it the last one.
-
-    With :math:`R^\top v = e_i` its weights have, all others integrated out, the precision
-    :math:`1 / |v|²` and the means :math:`v·Z_l`.
-    """
-    members, number = factor.members, factor.size
-    place = 0
-    while members[place] != column:
-        place += 1
+@part()
+def score_last(marginal, factor):
+    """Return log p(A | in) - log p(A | out) of the column of the last row."""
+    last, rows, fitted = factor.size - 1, factor.rows, factor.fitted
+    interpolated, starts = factor.interpolated, marginal.block_start
+    column = factor.members[last]
     total = marginal.own_log_densities[column] + factor.constants[column]
-    solved = np.empty(number)
-    for q in range(factor.rows.shape[0]):
-        rows, variance = factor.rows[q], 0.0
-        for k in range(place, number):
-            value = 1.0 if k == place else 0.0
-            for earlier in range(place, k):
-                value -= rows[earlier, members[k]] * solved[earlier]
-            solved[k] = value / rows[k, members[k]]
-            variance += solved[k] * solved[k]
-        log_variance = math.log(variance)
-        for target in range(marginal.block_start[q], marginal.block_start[q + 1]):
-            is_own = is_own_target(target, column, marginal.own_targets)
-            if factor.interpolated[target] == 0.0 and not is_own:
-                continue
-            mean = 0.0
-            for k in range(place, number):
-                mean += solved[k] * factor.fitted[target, k]
-            gain = 0.5 * (mean * mean / variance + log_variance)
-            if is_own:
-                gain += weight_constant(column, target, marginal)
-                total += gain - factor.log_evidence[target]
-            else:
-                total += gain
+    for q in range(rows.shape[0]):
+        half_log = math.log(abs(rows[q, last, column]))
+        for target in range(starts[q], starts[q + 1]):
+            if interpolated[target] != 0.0:
+                total += 0.5 * fitted[target, last] * fitted[target, last] - half_log
+    for target in marginal.own_targets[column]:
+        # It is interpolated only while the column is out.
+        half_log = math.log(abs(rows[marginal.block[target], last, column]))
+        total += 0.5 * fitted[target, last] * fitted[target, last] - half_log
+        total += weight_constant(column, target, marginal) - factor.log_evidence[target]
     return total

@@ -18,8 +18,7 @@ COLUMNS = 12
 def follow(path, group, state, variances, marginal):
     """Factor a set, take columns in and out, and triple the noise of a group (-1: of none).
 
-    Returns the log evidence, the scores, those of members (where they stand, and as the last one)
-    and the scores with each member dropped.
+    Returns the log evidence, the scores, those of members and the scores with each member dropped.
     """
     columns, marginal = state.size, by_reference(marginal)
     factor = kernel.make_factor(state, variances, marginal)
@@ -36,14 +35,13 @@ def follow(path, group, state, variances, marginal):
     total = (factor.log_evidence * factor.interpolated).sum()
     scores, members, dropped = (
         np.empty(columns),
-        np.zeros((columns, 2)),
+        np.zeros(columns),
         np.zeros((columns, columns)),
     )
     scoring.score_columns(False, marginal, factor, scores)
     for column in np.flatnonzero(state):
-        members[column, 0] = scoring.score_member(column, marginal, factor)
         kernel.make_last(column, marginal, factor)
-        members[column, 1] = scoring.score_member(column, marginal, factor)
+        members[column] = scoring.score_last(marginal, factor)
         scoring.score_columns(True, marginal, factor, dropped[column])
     return total, scores, members, dropped
 

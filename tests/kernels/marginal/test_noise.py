@@ -47,13 +47,13 @@ def evaluate(x, density):
 
 @numba.njit
 def table_densities(xs, density):
-    table = tabulate_noise(density, np.empty(MOST_POINTS))
+    table = tabulate_noise(density, np.empty((2, MOST_POINTS)))
     return np.array([log_table_density(x, table) for x in xs])
 
 
 @numba.njit
 def draw(rng, number, density):
-    table = tabulate_noise(density, np.empty(MOST_POINTS))
+    table = tabulate_noise(density, np.empty((2, MOST_POINTS)))
     return np.array([draw_from_table(rng, table) for _ in range(number)])
 
 
