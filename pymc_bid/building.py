@@ -1,6 +1,7 @@
 """The graph of the models that the constructors return."""
 
 import warnings
+from typing import Any
 
 import numpy as np
 import pymc as pm
@@ -28,6 +29,8 @@ NOISE = ("common", "column")
 WEIGHT_PRIOR, HYPERPRIOR = ("mu", "tau"), ("mu_mu", "tau_mu", "alpha_t", "beta_t")
 MOMENTS = ("center", "scale")
 """Names of the data that say what was subtracted from columns, and what they were divided by."""
+OF_CHOSEN_COLUMNS = {"own_mean": 0.0, "alpha_omega": 1.0, "beta_omega": 1.0}
+"""Numbers of the density that chosen columns have with the identity, and their defaults."""
 KINDS = {"mu": "finite", "mu_mu": "finite", "own_mean": "finite"}
 """What numbers have to be; all others positive and finite."""
 
@@ -54,6 +57,8 @@ def build_model(
     A `raw` table comes as it is: constant columns are left out, and the others may be standardised.
     """
     target = read_matrix(A, "A", "mask" if standardize and missing == "zero" else missing)
+    if not identity:
+        _refuse_without_effect(numbers)
     if identity:
         _report(target, exclude, raw, None if standardize else numbers)
     known_data: dict[str, tuple] = {}
@@ -94,6 +99,7 @@ def build_model(
         coords["constant"] = constants.labels
     choice = read_choice(
         coords["basis"],
+        coords.get("constant", ()),
         k=k,
         inclusion=inclusion,
         expected=expected,
@@ -180,6 +186,16 @@ def build_model(
                 pm.Normal("A", mu=fitted, sigma=sigma, **observed)
     remember(model.root)
     return model
+
+
+def _refuse_without_effect(numbers: dict[str, Any]) -> None:
+    """Refuse numbers that the paper's models don't have; their defaults are no different."""
+    for name, default in OF_CHOSEN_COLUMNS.items():
+        if isinstance(numbers[name], Variable) or not np.array_equal(numbers[name], default):
+            raise ValueError(
+                f"{name} has no effect without identity=True: it is of the density that chosen "
+                "columns have there. Leave out one or give the other."
+            )
 
 
 def _report(target: Matrix, exclude, raw: bool, numbers: dict | None) -> None:

@@ -1,6 +1,6 @@
 """What is known of the chosen columns before the data: how many, and which."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,15 @@ from pymc_bid.inputs import read_count, read_numbers
 
 
 def read_choice(
-    labels: NDArray, *, k, inclusion, expected, include, exclude, uniform: bool
+    labels: NDArray,
+    left_out: Sequence = (),
+    *,
+    k,
+    inclusion,
+    expected,
+    include,
+    exclude,
+    uniform: bool,
 ) -> dict[str, Any]:
     """Return the parameters of the state vector for arguments of a constructor.
 
@@ -19,6 +27,8 @@ def read_choice(
     ----------
     labels : array (N,)
         Of the columns to choose from, by which `include` and `exclude` name them.
+    left_out : sequence
+        Labels of constant columns, which the model does not have.
     k, inclusion, expected, include, exclude
         See `pymc_bid.column_selection`.
     uniform : bool
@@ -28,8 +38,8 @@ def read_choice(
     size = len(labels)
     _refuse_together({"k": k, "inclusion": inclusion, "expected": expected})
     forced = {
-        "include": _positions(include, labels, "include"),
-        "exclude": _positions(exclude, labels, "exclude"),
+        "include": _positions(include, labels, left_out, "include"),
+        "exclude": _positions(exclude, labels, left_out, "exclude"),
     }
     both = set(forced["include"]) & set(forced["exclude"])
     if both:
@@ -89,13 +99,17 @@ def _refuse_together(given: dict[str, Any]) -> None:
         )
 
 
-def _positions(given: Iterable, labels: NDArray, name: str) -> list[int]:
+def _positions(given: Iterable, labels: NDArray, left_out: Sequence, name: str) -> list[int]:
     """Return where the columns are that an argument names."""
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise TypeError(f"{name} must be a list of columns, got {given!r}.")
     found = []
     for label in given:
         places = [place for place, other in enumerate(labels) if other == label]
+        if not places and any(other == label for other in left_out):
+            raise ValueError(
+                f"{name} has {label!r}, which is constant: such columns are left out of the model."
+            )
         if len(places) != 1:
             kind = "no column" if not places else "the label of several columns"
             raise ValueError(

@@ -1,6 +1,6 @@
 """The evidence of a set of columns that somebody names, and all else drawn given the set."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -144,11 +144,15 @@ class SetsOfModel:
             shape, scale = builder.noise_prior(point)
             self._constant += (shape * np.log(scale) - gammaln(shape)).sum()
 
-    def read(self, columns: Sequence[Any]) -> NDArray[np.int64]:
-        """Return the set that has these labels."""
+    def read(self, columns: Sequence[Any], name: str = "columns") -> NDArray[np.int64]:
+        """Return the set that has these labels; errors call it by `name`."""
+        if isinstance(columns, str) or not isinstance(columns, Iterable):
+            raise TypeError(f"{name} must be a list of columns, got {columns!r}.")
         for column in columns:
             if column not in self.labels:
-                raise ValueError(f"columns has {column!r}, which is no column of the pool.")
+                raise ValueError(
+                    f"{name} has {column!r}, which is no column to choose from in the model."
+                )
         return np.array([label in columns for label in self.labels], dtype=np.int64)
 
     def labels_of(self, state: NDArray[np.int64]) -> list:

@@ -1,5 +1,6 @@
 """What is to be said of a table before anything is sampled."""
 
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -18,7 +19,8 @@ LARGEST_SCALE = 10.0
 """Factor by which the mean square of a column may differ from 1, where nothing is standardised."""
 ROUNDING = 1e-6
 """Difference of columns of length 1 that are the same: more than rounding, less than a digit."""
-INDEX_NAMES = ("unnamed: 0", "index", "id")
+INDEX_NAMES = re.compile(r"(?i:^unnamed|^index$|(^|[\W_])(id|row)$)|[a-z]I[dD]$")
+"""Names of columns that number the rows, if they have whole numbers that are all different."""
 MOST_NAMED = 10
 
 Numbers = NDArray[np.float64]
@@ -123,15 +125,17 @@ def _listed(names: list, separator: str) -> str:
 
 
 def _is_index(matrix: Matrix, column: np.intp, labels: NDArray) -> bool:
-    """Whether a column has the numbers of the rows, or is called an index and looks like one."""
+    """Whether a column counts the rows, up or down, or is called an index and looks like one."""
     # What is left of a compressed matrix are no rows.
     if matrix.compressed or (matrix.observed is not None and not matrix.observed[:, column].all()):
         return False
     values = matrix.values[:, column]
-    if np.array_equal(values - values[0], np.arange(values.size)) and values[0] in (0.0, 1.0):
+    if not (values % 1 == 0).all():
+        return False
+    if (np.abs(np.diff(values)) == 1).all() and np.ptp(values) == values.size - 1:
         return True
-    named = str(labels[column]).strip().lower() in INDEX_NAMES
-    return named and bool((values % 1 == 0).all()) and np.unique(values).size == values.size
+    named = INDEX_NAMES.search(str(labels[column]).strip())
+    return bool(named) and np.unique(values).size == values.size
 
 
 def _units(matrix: Matrix, mean: Numbers, varies: NDArray[np.bool_]) -> Numbers:

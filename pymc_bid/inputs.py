@@ -76,11 +76,17 @@ def read_matrix(data: Any, name: str, missing: str | None = None) -> Matrix:
     bad = ~np.isfinite(values)
     if bad.any():
         row, column = np.argwhere(bad)[0]
+        infinite = not np.isnan(values).any()
+        advice = (
+            "Drop those rows or columns, or make them nan if they stand for missing entries."
+            if infinite
+            else "Drop those rows or columns, or say what missing entries (nan) stand for: "
+            "missing='mask' leaves them out, missing='zero' makes them 0, as the paper does once "
+            "the observed ones are standardised."
+        )
         raise ValueError(
-            f"{name} has {bad.sum()} entries that are nan or infinite, the first at row "
-            f"{row_names[row]}, column {column_names[column]}. Drop those rows or columns, or say "
-            "what missing entries (nan) stand for: missing='mask' leaves them out, missing='zero' "
-            "makes them 0, as the paper does once the observed ones are standardised."
+            f"{name} has {bad.sum()} entries that are {'' if infinite else 'nan or '}infinite, the "
+            f"first at row {row_names[row]}, column {column_names[column]}. {advice}"
         )
     with np.errstate(over="ignore"):
         if not np.isfinite(np.vdot(values, values)):

@@ -47,13 +47,11 @@ def without_constants(matrix: Matrix, name: str) -> tuple[Matrix, Constants]:
     varies = spread > 0
     labels = labels_or_numbers(matrix.columns, varies.size)
     constants = Constants(labels[~varies], mean[~varies])
+    if varies.sum() < 2:
+        number = "one column that varies" if varies.any() else "no columns that vary"
+        raise ValueError(f"{name} has {number}; it takes at least two for one to explain another.")
     if varies.all():
         return matrix, constants
-    if varies.sum() < 2:
-        raise ValueError(
-            f"{name} has {varies.sum()} columns that vary; it takes at least two for one to "
-            "explain another."
-        )
     observed = None if matrix.observed is None else matrix.observed[:, varies]
     values = np.ascontiguousarray(matrix.values[:, varies])
     return matrix._replace(values=values, columns=labels[varies], observed=observed), constants

@@ -88,6 +88,23 @@ def test_an_expected_number_that_can_not_be_is_refused(arguments, message):
         bid.column_selection(TABLE, **arguments)
 
 
+@pytest.mark.parametrize("argument", ["include", "exclude"])
+@pytest.mark.filterwarnings("ignore:A has constant columns")
+def test_constant_columns_that_are_forced_are_named_as_such(argument):
+    with pytest.raises(ValueError, match=f"{argument} has 'b', which is constant: such columns"):
+        bid.column_selection(TABLE.assign(b=1.0), **{argument: ["b"]})
+
+
+@pytest.mark.parametrize("constructor", [bid.gbt, bid.gbtn])
+@pytest.mark.parametrize(
+    ("name", "value"), [("own_mean", [1.0, 0, 0, 0]), ("alpha_omega", 2), ("beta_omega", 3.0)]
+)
+def test_numbers_of_chosen_columns_need_the_identity(constructor, name, value):
+    with pytest.raises(ValueError, match=f"{name} has no effect without identity=True"):
+        constructor(TABLE, **{name: value})
+    constructor(TABLE, identity=True, **{name: value})
+
+
 def test_other_kinds_of_arguments_are_refused():
     with pytest.raises(TypeError, match="include must be a list of columns, got 'a'"):
         bid.gbt(TABLE, include="a")

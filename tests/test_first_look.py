@@ -82,8 +82,13 @@ def test_many_columns_are_counted_not_listed():
     [
         ("x", np.arange(30), True),
         ("x", np.arange(1, 31), True),
-        ("x", np.arange(2, 32), False),
+        ("x", np.arange(5, 35), True),
+        ("x", np.arange(30)[::-1], True),
+        ("x", np.arange(30) * 2, False),
         ("ID", np.random.default_rng(0).permutation(30) * 17, True),
+        ("sample_id", np.random.default_rng(0).permutation(30) * 17, True),
+        ("patientID", np.random.default_rng(0).permutation(30) * 17, True),
+        ("malic_acid", np.random.default_rng(0).permutation(30) * 17, False),
         ("Unnamed: 0", np.arange(30) % 7, False),
         ("x", np.random.default_rng(0).permutation(30), False),
         ("id", np.arange(30) + 0.5, False),
@@ -132,6 +137,19 @@ def test_each_constructor_says_what_concerns_it():
     assert said_by(bid.gbtn, table, k=2) == []
     assert len(said_by(bid.column_selection, index)) == 1
     assert said_by(bid.column_selection, index, exclude=["id"]) == []
+
+
+@pytest.mark.parametrize(
+    ("table", "number"),
+    [
+        (BASE[["a"]], "one column that varies"),
+        (BASE[["a", "b"]] * 0, "no columns that vary"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:A has constant columns")
+def test_one_column_is_too_few(table, number):
+    with pytest.raises(ValueError, match=f"A has {number}; it takes at least two"):
+        bid.column_selection(table)
 
 
 def test_two_rows_are_too_few():

@@ -122,7 +122,7 @@ def test_initvals_of_the_user_are_respected():
         ([["a", "b"]], TypeError, "A must hold real numbers"),
         (np.zeros((2, 2), dtype=complex), TypeError, "A must hold real numbers"),
         (np.array([[1.0, np.nan]]), ValueError, "nan or infinite.*column 1.*missing="),
-        (np.array([[1.0, np.inf]]), ValueError, "nan or infinite"),
+        (np.array([[1.0, np.inf]]), ValueError, "entries that are infinite.*make them nan"),
         (np.ma.masked_greater(A, 0.5), ValueError, "nan or infinite"),
         (np.full((2, 2), 1e160), ValueError, "overflow; rescale"),
         (pd.DataFrame({"a": ["x"], "b": [1.0]}), TypeError, "A must hold .* column a is of type"),

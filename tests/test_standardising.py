@@ -61,7 +61,7 @@ def test_constant_columns_are_left_out_with_their_values():
 
 def test_a_table_of_constant_columns_is_refused():
     table = pd.DataFrame({"a": np.ones(5), "b": np.arange(5) ** 2, "c": np.zeros(5)})
-    with pytest.warns(UserWarning), pytest.raises(ValueError, match="A has 1 columns that vary"):
+    with pytest.warns(UserWarning), pytest.raises(ValueError, match="A has one column that varies"):
         bid.column_selection(table)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from pymc_bid.command_line.summary import CREDIBLE
 from pymc_bid.command_line.terminal import knows_all_letters
 
 if TYPE_CHECKING:
@@ -27,6 +28,8 @@ def print_json(outcome: "Outcome", written: Iterable[Path]) -> None:
         "model": options.model,
         "identity": not options.paper,
         "scale": options.scale,
+        **{name: getattr(options, name) for name in ("k", "expected", "include", "exclude")},
+        "noise": options.noise or ("common" if options.paper else "column"),
         "seed": options.seed,
         "chains": sizes["chain"],
         "draws": sizes["draw"],
@@ -39,6 +42,7 @@ def print_json(outcome: "Outcome", written: Iterable[Path]) -> None:
         "r2": _rows(result.r2),
         "mean_r2": _numbers(result.mean_r2),
         "sets": [_numbers(row) for _, row in result.sets.iterrows()],
+        "credible_sets": [_numbers(row) for _, row in result.credible_sets(CREDIBLE).iterrows()],
         "interchangeable": [_numbers(row) for _, row in result.groups.iterrows()],
         "constant": _numbers(result.constants),
         "scores": _rows(outcome.alternatives.scores),

@@ -61,6 +61,7 @@ class Outcome:
     """The right answer, if it is known."""
     options: Namespace
     prepared: Prepared
+    model: pm.Model
     idata: Any
     result: InterpolativeDecomposition
     verdict: Convergence
@@ -103,6 +104,7 @@ def fit(options: Namespace, interrupts: Interrupts) -> Outcome:
         planted=planted,
         options=options,
         prepared=prepared,
+        model=model,
         idata=idata,
         result=result,
         verdict=verdict,
@@ -127,13 +129,12 @@ def _read(options: Namespace) -> tuple[str, list[str] | None, pd.DataFrame, tupl
 
 def _model(A: pd.DataFrame, options: Namespace) -> tuple[pm.Model, tuple[str, ...]]:
     """Return the model, and what its constructor says of the data."""
-    chosen = {
-        name: pick_names(
-            getattr(options, name), A.columns, f"--{name}", options.file or EXAMPLE_NAME
-        )
-        for name in ("include", "exclude")
-    }
-    given = {name: value for name, value in chosen.items() if value}
+    given: dict[str, Any] = {}
+    for name in ("include", "exclude"):
+        asked, where = getattr(options, name), options.file or EXAMPLE_NAME
+        # As names of columns, for whoever says what was asked for.
+        setattr(options, name, pick_names(asked, A.columns, f"--{name}", where))
+        given[name] = getattr(options, name)
     given |= {} if options.noise is None else {"noise": options.noise}
     if options.paper and options.expected is not None:
         raise Problem("--expected has no effect on the paper's model (--paper); leave out one.")

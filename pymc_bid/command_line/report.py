@@ -11,11 +11,13 @@ import pandas as pd
 
 from pymc_bid.command_line.main import WHY_IDENTITY
 from pymc_bid.command_line.summary import (
+    CREDIBLE,
     UNITS,
     columns_to_show,
     notes_of,
     number_sentence,
     score_words,
+    sets_sentence,
     share_words,
     with_error,
 )
@@ -27,7 +29,7 @@ from pymc_bid.plots.sets import plot_replacements, plot_size_curve
 if TYPE_CHECKING:
     from pymc_bid.command_line.fit import Outcome
 
-LONGEST_TABLE = 60
+LONGEST_TABLE, MOST_SETS = 60, 6
 FORCED = ("include", "exclude")
 WIDE, NARROW = 9.0, 4.2
 """Widths in inches for desks and for phones, where letters would otherwise shrink."""
@@ -43,6 +45,7 @@ def make_report(outcome: "Outcome") -> bytes:
         **_pictures(outcome),
         reasons="".join(f"<li>{escape(reason)}</li>" for reason in reasons),
         columns=_column_table(outcome),
+        sets=_sets(outcome),
         groups=_groups(outcome.result),
         scores=_scores(outcome.alternatives.scores),
     )
@@ -62,7 +65,12 @@ def _words(outcome: "Outcome") -> dict[str, str]:
     model += [f"noise={options.noise}"] * (options.noise is not None)
     forced = {name: getattr(options, name) for name in FORCED}
     model += [f"{name}: {', '.join(names)}" for name, names in forced.items() if names]
-    model.append("K left to the data" if options.k is None else f"K = {options.k}")
+    if options.k is not None:
+        model.append(f"K = {options.k}")
+    elif options.expected is None:
+        model.append("K left to the data")
+    else:
+        model.append(f"K left to the data, about {options.expected:g} expected before")
     keep = "# Run again with --out result.nc to keep the decomposition in a file, then:"
     return {
         "source": outcome.source,
@@ -107,6 +115,21 @@ def _small(words: str, mark: str) -> str:
     """Return a number with what is said of its precision in smaller letters."""
     number, found, precision = words.partition(mark)
     return f"{number} <small>{(found + precision).strip()}</small>" if found else number
+
+
+def _sets(outcome: "Outcome") -> str:
+    probable = outcome.result.credible_sets(CREDIBLE)
+    items = [
+        f"<li>{row.frequency:.2f}: {escape(', '.join(map(str, row.columns))) or 'no column'}</li>"
+        for row in probable.head(MOST_SETS).itertuples(index=False)
+    ]
+    if len(probable) > MOST_SETS:
+        items.append(f"<li>… and {len(probable) - MOST_SETS} more</li>")
+    return (
+        f"<h3>Sets that hold {CREDIBLE:.0%} of the probability</h3><p>{sets_sentence(outcome)} "
+        "Sets that differ only by columns that stand for each other count as one.</p>"
+        f"<ul>{''.join(items)}</ul>"
+    )
 
 
 def _groups(result) -> str:
@@ -154,7 +177,7 @@ def _pictures(outcome: "Outcome") -> dict[str, str]:
         pictures["replacements"] = _picture(plot_replacements, others.replacements, height=height)
     if len(result.size) > 1:
         wide = {"number": 2, "width_ratios": [3, 1]}
-        pictures["size"] = _picture(plot_size, result, **wide)
+        pictures["size"] = _picture(_size, result, outcome.model, **wide)
     tall = {"height": 2.6 + below, "stacked": True}
     pictures["error"] = _picture(plot_error, result)
     pictures["matrices"] = _picture(plot_decomposition, result, A, number=3, **tall)
@@ -165,6 +188,10 @@ def _pictures(outcome: "Outcome") -> dict[str, str]:
 
 def _inclusion(result, ax) -> None:
     plot_inclusion(result, ax=ax).set_ylabel("probability")
+
+
+def _size(result, model, axes) -> None:
+    plot_size(result, model=model, axes=axes)
 
 
 def _picture(plot, *shown, number=1, height=2.6, stacked=False, **options) -> str:
@@ -187,5 +214,5 @@ def _picture(plot, *shown, number=1, height=2.6, stacked=False, **options) -> st
     wide, narrow = encoded
     return (
         f'<picture><source media="(max-width: 640px)" srcset="{narrow}">'
-        f'<img alt="{plot.__name__.removeprefix("plot_")}" src="{wide}"></picture>'
+        f'<img alt="{plot.__name__.removeprefix("plot_").strip("_")}" src="{wide}"></picture>'
     )

@@ -12,12 +12,14 @@ from rich.text import Text
 
 from pymc_bid.command_line.terminal import plain
 from pymc_bid.plots.chains import WORTH_A_NAME
-from pymc_bid.results.words import percent
+from pymc_bid.results.words import percent_interval
 
 if TYPE_CHECKING:
     from pymc_bid.command_line.fit import Outcome
 
 LONGEST_TABLE = 30
+CREDIBLE = 0.95
+"""Probability of the sets that are listed."""
 UNITS = {
     "columns": "each column standardised",
     "none": "in the units of the data",
@@ -45,6 +47,16 @@ def number_sentence(outcome: "Outcome") -> str:
     size = outcome.result.size.sort_values(ascending=False, kind="stable")
     most = [f"{number} with probability {share:.2f}" for number, share in size.head(3).items()]
     return f"The number of columns K is {', '.join(most)}."
+
+
+def sets_sentence(outcome: "Outcome") -> str:
+    """Return a sentence about the sets that hold most of the posterior."""
+    probable = outcome.result.credible_sets(CREDIBLE)
+    share = f"{probable['frequency'].iloc[0]:.2f}"
+    if len(probable) == 1:
+        return f"One set has a probability of {share}."
+    hold = f"{len(probable)} sets hold {CREDIBLE:.0%} of the probability"
+    return f"{hold}; the one reported has {share}."
 
 
 def notes_of(outcome: "Outcome") -> list[str]:
@@ -89,7 +101,7 @@ def _print_page(console: Console, outcome: "Outcome", written: Iterable[Path]) -
     lines = []
     if len(shown) > LONGEST_TABLE:
         lines.append(f"… and {len(shown) - LONGEST_TABLE} more, with --report and --json.")
-    lines.append(number_sentence(outcome))
+    lines += [number_sentence(outcome), sets_sentence(outcome)]
     for members in result.groups["columns"].iloc[:4]:
         lines.append(f"interchangeable: {' / '.join(map(plain, members))}")
     scores = outcome.alternatives.scores
@@ -124,8 +136,7 @@ def share_words(row: pd.Series) -> str:
     """Return R² with its interval in percent, empty if there is none."""
     if not np.isfinite(row["r2"]):
         return ""
-    ends = [percent(row[end]).removesuffix(" %") for end in ("lower", "upper")]
-    return f"{percent(row['r2'])} ({' to '.join(ends)})"
+    return percent_interval(row["r2"], row["lower"], row["upper"])
 
 
 def with_error(row: pd.Series) -> str:

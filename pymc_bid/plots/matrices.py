@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from pymc_bid.inputs import read_matrix
-from pymc_bid.plots.layout import label_columns, make_axes
+from pymc_bid.plots.layout import FONT_SIZE, label_columns, make_axes
 from pymc_bid.results.decomposition import InterpolativeDecomposition
 from pymc_bid.results.units import Units, select_columns
 
@@ -55,7 +55,10 @@ def plot_decomposition(
     for ax, (title, shown) in zip(axes, maps.items(), strict=True):
         image = _heat_map(ax, shown, title, -limit, limit, "RdBu_r")
     axes[0].set_ylabel("row")
-    axes[0].figure.colorbar(image, ax=list(axes), extend="both")
+    # As broad beside axes that are stacked as beside one row.
+    places = axes[0].get_subplotspec()
+    rows = 1 if places is None else places.get_gridspec().nrows
+    axes[0].figure.colorbar(image, ax=list(axes), extend="both", aspect=20 * rows)
     axes[0].figure.draw_without_rendering()
     for ax in axes if not result.data.attrs["pool"] else []:
         _mark(ax, result)
@@ -102,6 +105,7 @@ def plot_weights(
     # Once more: the labels of the columns took some of the height.
     axes[0].figure.draw_without_rendering()
     label_columns(axes[0], result.data["chosen"].values, axis="y")
+    axes[1].tick_params(axis="y", labelsize=FONT_SIZE)
     return axes
 
 

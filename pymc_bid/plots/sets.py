@@ -81,14 +81,6 @@ def plot_replacements(
         ax.plot(values, np.full(values.size, row), "o", color="C0", alpha=0.4, markersize=4)
         best = int(np.argmax(values))
         ax.plot(values[best], row, "o", color="C1", markersize=5)
-        name = shorten(cost.columns[best])
-        style = {
-            "fontsize": FONT_SIZE,
-            "va": "bottom",
-            "ha": "right",
-            "textcoords": "offset points",
-        }
-        ax.annotate(name, (values[best], row), (-2, 3), **style)
     ax.axvline(0, color="0.6", linewidth=0.8, linestyle=":", zorder=0)
     ax.set_xscale("symlog", linthresh=LINEAR)
     least, most = float(np.nanmin(cost)), float(np.nanmax(cost))
@@ -96,9 +88,22 @@ def plot_replacements(
     ax.set_xlim(1.5 * min(least, -LINEAR), 1.5 * max(most, 1.0))
     # Where the axis is linear there is no room for powers.
     ax.set_xticks([tick for tick in ax.get_xticks() if tick == 0 or abs(tick) >= LINEAR])
+    ax.minorticks_off()
+    ax.xaxis.set_major_formatter("{x:g}")
     ax.set(xlabel="change of the log evidence")
     ax.set_ylim(number - 0.4, -0.8)
     ax.set_ylabel("chosen column")
     ax.figure.draw_without_rendering()
     label_columns(ax, cost.index.to_numpy(), axis="y")
+    ax.figure.draw_without_rendering()
+    for row, best in enumerate(cost.to_numpy().argmax(axis=1)):
+        _name_beside(ax, shorten(cost.columns[best]), cost.iat[row, best], row)
     return ax
+
+
+def _name_beside(ax, name: str, value: float, row: int) -> None:
+    """Write a name to the right of a dot, where no other dots are; above it if there is no room."""
+    style = {"fontsize": FONT_SIZE, "textcoords": "offset points", "parse_math": False}
+    text = ax.annotate(name, (value, row), (5, 0), va="center", **style)
+    if text.get_window_extent().x1 > ax.get_window_extent().x1:
+        text.set(position=(-2, 3), ha="right", va="bottom")

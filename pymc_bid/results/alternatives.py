@@ -73,6 +73,11 @@ def size_curve(
         visited = read_state(idata, name)[0].reshape(-1, len(sets.labels))
         best.learn(np.unique(visited, axis=0).astype(np.int64))
     found = {size: best.of_size(size) for size in sizes if size <= len(sets.labels)}
+    if not any(found.values()):
+        raise ValueError(
+            f"sizes has no number of columns that a set can have: there are {len(sets.labels)} "
+            f"columns, and the prior may rule out some numbers; got {sizes}."
+        )
     lines: dict[int, dict[str, Any]] = {}
     for size, one in found.items():
         if one is None:

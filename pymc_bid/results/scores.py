@@ -132,9 +132,13 @@ def score_sets(
     """
     if by not in BY:
         raise ValueError(f"by must be one of {', '.join(map(repr, BY))}, got {by!r}.")
+    if not isinstance(sets, Mapping):
+        raise TypeError(f"sets must be a dict of a name for each list of columns, got {sets!r}.")
+    if not sets and not best:
+        raise ValueError("sets is empty; there is nothing to score with best=False.")
     known = SetsOfModel(model, state)
     scorer, table = Scorer(known, draws, ci_prob, random_seed), Rows(known, model, rows)
-    states = {str(name): known.read(columns) for name, columns in sets.items()}
+    states = {str(name): known.read(columns, f"sets[{name!r}]") for name, columns in sets.items()}
     if best:
         found = BestSets(known)
         found.learn(states.values())

@@ -10,6 +10,9 @@ from scipy.spatial.distance import squareform
 
 ALIKE = 0.9
 EXCHANGE = 0.4
+SELDOM = 0.05
+"""Share of the draws below which a column is in nobody's place: two of which one is chosen in 99 %
+of them, the other in 1 %, correlate by -1, and are not interchangeable."""
 RULES = ("most visited", "median probability", "lowest error")
 
 
@@ -30,7 +33,8 @@ def find_groups(states: NDArray[np.bool_], gram: NDArray[np.float64]) -> Groups:
 
     * one explains at least `ALIKE` of the other, cos²(b_i, b_j) ≥ `ALIKE`, or
     * the draws put one in the place of the other: r_i and r_j correlate by -`EXCHANGE` or less (-1
-      for two columns of which always one is chosen, -1/2 for three of them).
+      for two columns of which always one is chosen, -1/2 for three of them), and neither is chosen
+      in less than `SELDOM` of the draws.
 
     Every two members of a group do (complete linkage), so that a chain of similar columns does not
     become one group. Groups that are never chosen are left out.
@@ -42,6 +46,8 @@ def find_groups(states: NDArray[np.bool_], gram: NDArray[np.float64]) -> Groups:
         centred = flat - flat.mean(axis=0)
         spread = np.sqrt((centred**2).sum(axis=0))
         correlation = np.nan_to_num(centred.T @ centred / np.outer(spread, spread))
+    seldom = flat.mean(axis=0) < SELDOM
+    correlation[seldom] = correlation[:, seldom] = 0.0
     distance = np.minimum((1 - cosine**2) / (1 - ALIKE), (1 + correlation) / (1 - EXCHANGE))
     np.fill_diagonal(distance, 0.0)
     if len(distance) < 2:

@@ -43,7 +43,17 @@ def percent(share: float) -> str:
     """Return a share in percent, not rounded to all or nothing."""
     if 0.995 <= share < 1.0:
         return f"{min(100 * share, 99.9):.1f} %"
-    return f"{100 * share:.0f} %"
+    return f"{round(100 * share)} %"
+
+
+def percent_interval(share: float, lower: float, upper: float) -> str:
+    """Return a share with its interval in percent, with a digit more where its ends are alike."""
+    ends = [percent(end).removesuffix(" %") for end in (lower, upper)]
+    said = percent(share)
+    if ends[0] == ends[1]:
+        said, *ends = (f"{round(100 * number, 1) + 0.0:.1f}" for number in (share, lower, upper))
+        said += " %"
+    return f"{said} ({' to '.join(ends)})"
 
 
 def write_page(result: "InterpolativeDecomposition") -> str:
@@ -97,7 +107,7 @@ def write_html(result: "InterpolativeDecomposition") -> str:
         for label, probability in zip(result.columns, inclusion, strict=True)
     ]
     others = [
-        _row(label, r2, f"{percent(r2)} ({percent(lower)} to {percent(upper)})")
+        _row(label, r2, percent_interval(r2, lower, upper))
         for label, r2, lower, upper in result.r2.dropna().sort_values("r2")[::-1].itertuples()
     ]
     tables = _table("chosen", "probability", chosen) + _table("explained", "R²", others)

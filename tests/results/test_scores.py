@@ -215,8 +215,16 @@ def test_the_prior_of_the_size_with_odds_of_their_own():
 def test_wrong_use_has_a_message(model, table):
     with pytest.raises(ValueError, match="by must be one of 'set', 'column'"):
         bid.score_sets(model, {}, by="row")
-    with pytest.raises(ValueError, match="columns has 'x', which is no column"):
+    with pytest.raises(ValueError, match=r"sets\['mine'\] has 'x', which is no column"):
         bid.score_sets(model, {"mine": ["x"]})
+    with pytest.raises(TypeError, match=r"sets\['mine'\] must be a list of columns, got 'c00'"):
+        bid.score_sets(model, {"mine": "c00"})
+    with pytest.raises(TypeError, match="sets must be a dict"):
+        bid.score_sets(model, [["c00"]])
+    with pytest.raises(ValueError, match="sets is empty"):
+        bid.score_sets(model, {}, best=False)
+    with pytest.raises(ValueError, match=r"sizes has no number of columns.*there are 8"):
+        bid.size_curve(model, [50])
     with pytest.raises(ValueError, match="rows lacks columns that the model has: c00"):
         bid.score_sets(model, {"mine": ["c01"]}, table.drop(columns="c00"))
     with pytest.raises(ValueError, match="ci_prob must be between 0 and 1"):

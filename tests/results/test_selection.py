@@ -1,6 +1,7 @@
 """Sets are counted up to an exchange of interchangeable columns."""
 
 import numpy as np
+import pytest
 
 from pymc_bid.results.selection import count_sets, find_groups
 
@@ -50,6 +51,15 @@ def test_a_chain_of_similar_columns_is_not_one_group():
     draws = np.ones((1, 10, 4), dtype=bool)
     found = find_groups(draws, data.T @ data)
     assert sorted(members.tolist() for members in found.members) == [[0, 1], [2, 3]]
+
+
+@pytest.mark.parametrize(("times", "number"), [(10, 0), (100, 1)])
+def test_a_column_that_is_hardly_ever_chosen_stands_for_nothing(times, number):
+    data = np.random.default_rng(0).normal(size=(20, 4))
+    draws = np.zeros((1, 1000, 4), dtype=bool)
+    draws[0, times:, 0] = True
+    draws[0, :times, 1] = True
+    assert len(find_groups(draws, data.T @ data).members) == number
 
 
 def test_independent_columns_are_not_grouped():
