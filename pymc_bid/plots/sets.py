@@ -105,5 +105,9 @@ def _name_beside(ax, name: str, value: float, row: int) -> None:
     """Write a name to the right of a dot, where no other dots are; above it if there is no room."""
     style = {"fontsize": FONT_SIZE, "textcoords": "offset points", "parse_math": False}
     text = ax.annotate(name, (value, row), (5, 0), va="center", **style)
-    if text.get_window_extent().x1 > ax.get_window_extent().x1:
-        text.set(position=(-2, 3), ha="right", va="bottom")
+    inside = ax.get_window_extent().padded(-4)
+    if text.get_window_extent().x1 > inside.x1:
+        text.set(position=(0, 4), ha="center", va="bottom")
+        box = text.get_window_extent()
+        beyond = max(box.x1 - inside.x1, 0.0) - max(inside.x0 - box.x0, 0.0)
+        text.set(position=(-beyond * 72 / ax.figure.dpi, 4))

@@ -111,7 +111,8 @@ def score_sets(
     pandas.DataFrame
         By set: `size`; `log_evidence`, as by `bid.log_evidence`, and its `standard_error`;
         `probability` among the sets in the table, which add up to 1, with what the prior of the
-        model says of each set (where the number of columns is fixed, sets of any size count alike);
+        model says of each set (where the number of columns is fixed, sets of any size count alike;
+        0 for a set that `include` or `exclude` rules out, nan if they rule out all);
         `r2`, the mean over the columns that are not in the set, with its interval `lower` to
         `upper`; `error`, the mean over these columns of the mean squared error of C·W in the units
         of the model (standardised, if it standardises); for held-out rows also `coverage`, the
@@ -155,7 +156,9 @@ def score_sets(
         index=pd.Index(list(scores), name="set"),
     )
     prior = [known.log_prior(chosen) for chosen in states.values()]
-    result.insert(3, "probability", softmax(result["log_evidence"] + prior))
+    logs = result["log_evidence"].to_numpy() + prior
+    possible = np.isfinite(logs).any()
+    result.insert(3, "probability", softmax(logs) if possible else np.full(logs.size, np.nan))
     result["columns"] = [known.labels_of(chosen) for chosen in states.values()]
     return result
 

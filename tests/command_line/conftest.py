@@ -36,7 +36,8 @@ def run(tmp_path_factory):
     table.to_csv(folder / "data.csv", index=False)
     (folder / "lists.txt").write_text(f"mine: {NAMES[6]}, {NAMES[7]}\n")
     files = ["--out", str(folder / "result.nc"), "--report", str(folder / "report.html")]
-    files += ["--score", str(folder / "lists.txt")]
+    files += ["--score", str(folder / "lists.txt"), "--expected", "3"]
+    files += ["--include", "flow [/min]", "--exclude", "°C, outside", "--exclude", "c07"]
     options = make_parser().parse_args(["fit", str(folder / "data.csv"), *SHORT, "--json", *files])
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):

@@ -16,6 +16,7 @@ from pymc_bid.command_line.as_json import print_json
 from pymc_bid.command_line.main import DONE, UNUSABLE, main
 from pymc_bid.command_line.summary import print_summary
 from pymc_bid.command_line.terminal import allow_any_letter, plain, until_reader_leaves
+from pymc_bid.results.words import percent_interval
 
 
 def test_json_has_the_planted_columns_and_what_was_asked_for(run):
@@ -36,8 +37,49 @@ def test_json_has_the_numbers_of_the_result(run):
     assert found["weights"][weights.index[0]]["c06"] == pytest.approx(weights["c06"].iloc[0])
     assert found["sets"][0]["columns"] == found["chosen"]
     assert found["diagnostics"]["error"]["r_hat"] > 0.9
-    assert set(found["replacements"]) == set(found["chosen"])
+    assert set(found["replacements"]) == set(found["chosen"]) - set(found["include"])
     assert found["size_curve"]["0"]["r2"] == pytest.approx(0, abs=0.05)
+
+
+def test_json_has_what_was_asked_of_the_model(run):
+    found = run.json
+    assert found["k"] is None and found["expected"] == 3 and found["noise"] == "column"
+    assert found["include"] == ["flow [/min]"] and found["exclude"] == ["°C, outside", "c07"]
+
+
+def test_sets_that_hold_most_of_the_probability_are_listed(run, page, monkeypatch):
+    probable = run.outcome.result.credible_sets(0.95)
+    assert [row["columns"] for row in run.json["credible_sets"]] == [
+        list(map(str, columns)) for columns in probable["columns"]
+    ]
+    assert sum(row["frequency"] for row in run.json["credible_sets"]) >= 0.95
+    words = "".join(page.text)
+    assert "Sets that hold 95% of the probability" in words
+    assert f"{probable['frequency'].iloc[0]:.2f}: {', '.join(probable['columns'].iloc[0])}" in words
+    monkeypatch.setenv("COLUMNS", "120")
+    share = f"{probable['frequency'].iloc[0]:.2f}"
+    said = "One set has a probability of" if len(probable) == 1 else "the one reported has"
+    assert f"{said} {share}." in shown(run.outcome)
+
+
+def test_the_report_says_what_was_asked_for(run, page):
+    words = "".join(page.text)
+    assert "include: flow [/min]" in words and "exclude: °C, outside, c07" in words
+    assert "K left to the data, about 3 expected before" in words
+
+
+@pytest.mark.parametrize(
+    ("numbers", "words"),
+    [
+        ((0.754, 0.742, 0.76), "75 % (74 to 76)"),
+        ((0.9612, 0.9601, 0.9623), "96.1 % (96.0 to 96.2)"),
+        ((0.9981, 0.9979, 0.9984), "99.8 % (99.8 to 99.8)"),
+        ((-0.0001, -0.0002, 0.0001), "0.0 % (0.0 to 0.0)"),
+        ((-0.001, -0.02, 0.03), "0 % (-2 to 3)"),
+    ],
+)
+def test_an_interval_has_as_many_digits_as_it_takes(numbers, words):
+    assert percent_interval(*numbers) == words
 
 
 def test_lists_are_scored_next_to_what_was_found(run, page):

@@ -197,6 +197,36 @@ def test_dots_are_the_costs_of_replacements():
         bid.plot_replacements(cost.iloc[:0])
 
 
+@pytest.mark.parametrize("width", [4.2, 9.0])
+def test_names_of_replacements_stay_in_the_picture_and_off_the_dots(width):
+    names = [f"a column with a name {row}" for row in range(6)]
+    rng = np.random.default_rng(0)
+    values = -np.sort(-rng.uniform(np.log(2), np.log(3000), (6, 6)))
+    values[:, -1] = np.linspace(np.log(0.1), np.log(2000), 6)
+    cost = pd.DataFrame(-np.exp(values), names, names)
+    ax = bid.plot_replacements(cost, figsize=(width, 3.4))
+    ax.figure.draw_without_rendering()
+    inside = ax.get_window_extent()
+    for text in ax.texts:
+        box = text.get_window_extent()
+        assert box.x0 > inside.x0 and box.x1 < inside.x1
+    dots = np.concatenate([line.get_xydata() for line in ax.lines if line.get_marker() == "o"])
+    covered = [
+        text.get_window_extent().contains(*dot)
+        for text in ax.texts
+        for dot in ax.transData.transform(dots)
+    ]
+    assert not any(covered)
+
+
+def test_the_weights_of_both_maps_have_letters_of_one_size(small):
+    result = small[1]
+    _, axes = plt.subplots(2, 1, sharey=True, layout="constrained")
+    bid.plot_weights(result, axes=axes)
+    sizes = [label.get_fontsize() for ax in axes for label in ax.get_yticklabels()]
+    assert len(set(sizes)) == 1
+
+
 def test_the_prior_of_the_size_stands_next_to_the_draws(small):
     idata, result, data = small
     uniform = bid.column_selection(data)

@@ -212,6 +212,16 @@ def test_the_prior_of_the_size_with_odds_of_their_own():
     np.testing.assert_allclose(size_prior(model, "r"), expected, atol=1e-12)
 
 
+@pytest.mark.filterwarnings("error")
+def test_sets_that_the_prior_rules_out_have_no_probability(table):
+    model = bid.column_selection(table, include=["c00"])
+    sets = {"without": ["c01"], "with": ["c00", "c01"]}
+    scores = bid.score_sets(model, sets, best=False, random_seed=1)
+    assert scores["probability"].tolist() == [0.0, 1.0]
+    alone = bid.score_sets(model, {"without": ["c01"]}, best=False, random_seed=1)
+    assert alone["probability"].isna().all() and np.isfinite(alone["log_evidence"]).all()
+
+
 def test_wrong_use_has_a_message(model, table):
     with pytest.raises(ValueError, match="by must be one of 'set', 'column'"):
         bid.score_sets(model, {}, by="row")
