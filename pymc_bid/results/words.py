@@ -115,7 +115,8 @@ def write_html(result: "InterpolativeDecomposition") -> str:
     return (
         f"<div><p><strong>{escape(describe(result))}</strong></p>"
         f'<div style="display:flex;flex-wrap:wrap;gap:2em">{tables}</div>'
-        f"<details><summary>more</summary><pre>{page}</pre></details></div>"
+        '<details><summary>more</summary><pre style="white-space:pre-wrap">'
+        f"{page}</pre></details></div>"
     )
 
 
