@@ -125,7 +125,8 @@ def plot_size(
         distribution.plot(
             prior, np.arange(prior.size), "o-", color="C1", markersize=3, label="prior"
         )
-        _legend(distribution)
+        # Above the wider of the two, for on a phone it is broader than the other.
+        _legend(over, distribution.get_legend_handles_labels()[0])
     return axes
 
 
