@@ -122,9 +122,7 @@ def _finite(entry: Entry, shape: tuple[int, ...], point: Point) -> np.ndarray:
 
 def _check_type(name: str, value: np.ndarray) -> None:
     if value.dtype.kind not in "biuf":
-        raise TypeError(
-            f"{name} can't start with values of type {value.dtype}: it needs numbers."
-        )
+        raise TypeError(f"{name} can't start with values of type {value.dtype}: it needs numbers.")
 
 
 def _check_shape(name: str, value: np.ndarray, shape: tuple[int, ...]) -> None:

@@ -56,8 +56,9 @@ NOISE = {
     "variance": lambda: pm.math.sqrt(pm.InverseGamma("sigma2", 1, 1)),
     "variances": lambda: pm.math.sqrt(pm.InverseGamma("sigma2", 1, 1, shape=SIZE)),
     "of rows": lambda: pm.math.sqrt(pm.InverseGamma("sigma2", 1, 1, shape=(ROWS, 1))),
-    "with factors": lambda: np.linspace(1, 2, ROWS)[:, None]
-    * pm.math.sqrt(pm.InverseGamma("sigma2", 1, 1)),
+    "with factors": lambda: (
+        np.linspace(1, 2, ROWS)[:, None] * pm.math.sqrt(pm.InverseGamma("sigma2", 1, 1))
+    ),
     "factor zero": lambda: np.array([0.0, 1, 1]) * pm.math.sqrt(pm.InverseGamma("sigma2", 1, 1)),
     "vague": lambda: pm.math.sqrt(pm.InverseGamma("sigma2", 1e-3, 1e-3)),
     "scale": lambda: pm.HalfNormal("sigma"),

@@ -235,7 +235,9 @@ def numbers(draw, low: float | None = 0.0):
 
 LISTS = st.one_of(
     st.lists(st.sampled_from(("a", "b", "c", "d")), max_size=3),
-    st.sampled_from((["e"], "a", 1, None, ["a", "a"], [["a"]], [np.nan], {"a"}, ("b",), [0], [None])),
+    st.sampled_from(
+        (["e"], "a", 1, None, ["a", "a"], [["a"]], [np.nan], {"a"}, ("b",), [0], [None])
+    ),
 )
 ONE_BOUND = st.sampled_from((None, -1.0, 0.0, 1.0, -1e-300, 1e300, -1e-8, 5.0, np.nan, np.inf))
 BOUNDS = st.one_of(
@@ -259,7 +261,12 @@ COMMON = {
     "own_mean": numbers(None),
 }
 WEIGHT_PRIOR = {"mu": numbers(None), "tau": numbers()}
-HYPERPRIOR = {"mu_mu": numbers(None), "tau_mu": numbers(), "alpha_t": numbers(), "beta_t": numbers()}
+HYPERPRIOR = {
+    "mu_mu": numbers(None),
+    "tau_mu": numbers(),
+    "alpha_t": numbers(),
+    "beta_t": numbers(),
+}
 FLAGS = st.sampled_from((False, True))
 OWN = {
     "gbt": WEIGHT_PRIOR | {"identity": FLAGS},

@@ -1,4 +1,4 @@
-"""Whatever a constructor is called with: an error that names the argument, or draws within bounds."""
+"""Whatever a constructor is called with: an error that names it, or draws within the bounds."""
 
 import numpy as np
 import pandas as pd
@@ -31,7 +31,7 @@ def judge(example):
     return DRAWN
 
 
-@pytest.mark.parametrize("number", [60, pytest.param(3000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("number", [40, pytest.param(2500, marks=pytest.mark.slow)])
 def test_an_argument_is_named_or_draws_are_within_its_bounds(number, report):
     outcomes = try_all(EXAMPLES, judge, number)
     report(outcomes)
