@@ -205,7 +205,9 @@ def _report(target: Matrix, exclude, raw: bool, numbers: dict | None) -> None:
     density, and about columns that explain each other where none explains itself.
     """
     own_mean = None
-    if numbers is not None and all(numbers[name] == 1.0 for name in ("alpha_omega", "beta_omega")):
+    if numbers is not None and all(
+        np.all(numbers[name] == 1.0) for name in ("alpha_omega", "beta_omega")
+    ):
         shape = target.values.shape[1:]
         own_mean = np.broadcast_to(
             read_numbers(numbers["own_mean"], "own_mean", "finite", shape), shape

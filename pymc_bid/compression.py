@@ -176,7 +176,9 @@ def numbers_of_table(data: Any, name: str) -> Any:
             )
     if isinstance(data, pd.DataFrame):
         return data.to_numpy(dtype=np.float64, na_value=np.nan)
-    return np.column_stack([column.cast(float).to_numpy() for column in data.get_columns()])
+    # Of no columns there is nothing to put side by side.
+    values = [column.cast(float).to_numpy() for column in data.get_columns()]
+    return np.column_stack(values) if values else np.empty(data.shape)
 
 
 def is_polars(data: Any) -> bool:

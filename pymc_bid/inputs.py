@@ -161,6 +161,10 @@ def read_numbers(value: Any, name: str, kind: str, shape: tuple[int, ...] = ()) 
         raise TypeError(
             f"{name} must be a number or an array of numbers, got {value!r}."
         ) from error
+    except OverflowError as error:
+        raise ValueError(
+            f"{name} can not be a number of double precision, it is too large."
+        ) from error
     inside = np.isfinite(numbers) | (kind == "numbers")
     if kind == "positive and finite":
         inside &= numbers > 0

@@ -119,6 +119,7 @@ def test_initvals_of_the_user_are_respected():
         (np.zeros((2, 2, 2)), ValueError, "has 3 dimensions"),
         (np.zeros((0, 3)), ValueError, "A is empty"),
         (np.zeros((3, 0)), ValueError, "A is empty"),
+        (pl.DataFrame(), ValueError, r"A is empty, its shape is \(0, 0\)"),
         ([["a", "b"]], TypeError, "A must hold real numbers"),
         (np.zeros((2, 2), dtype=complex), TypeError, "A must hold real numbers"),
         (np.array([[1.0, np.nan]]), ValueError, "nan or infinite.*column 1.*missing="),
@@ -166,6 +167,8 @@ def test_bad_matrices_are_refused_by_name(data, error, message):
         ({"bounds": ("a", "b")}, TypeError, "bounds must be"),
         ({"pool": np.zeros((7, 2))}, ValueError, "pool has 7 rows, A has 8"),
         ({"pool": np.full((8, 2), np.nan)}, ValueError, "pool has 16 entries"),
+        ({"tau": 10**400}, ValueError, "tau .* too large"),
+        ({"bounds": (0, 10**400)}, ValueError, "upper bounds .* too large"),
         ({"tau": 0.0}, ValueError, "tau must be positive"),
         ({"tau": np.ones(3)}, ValueError, "tau has shape"),
         ({"mu": "x"}, TypeError, "mu must be a number"),
@@ -179,6 +182,13 @@ def test_bad_matrices_are_refused_by_name(data, error, message):
 def test_bad_options_are_refused_by_name(options, error, message):
     with pytest.raises(error, match=message):
         bid.gbt(A, **options)
+
+
+def test_variances_of_chosen_columns_have_a_prior_for_each():
+    options = {"alpha_omega": np.array([1.0, 2.0, 1.0, 1.0]), "identity": True}
+    assert_sane(run_points(bid.gbt(A, **options)))
+    with pytest.raises(ValueError, match="alpha_omega has shape"):
+        bid.gbt(A, **options | {"alpha_omega": np.ones(3)})
 
 
 @pytest.mark.parametrize(

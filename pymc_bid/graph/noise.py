@@ -99,6 +99,7 @@ class NoiseValues:
         scale, precision = roles.branches.scale, roles.branches.precision
         self._precision = Quantities([] if precision is None else [precision], model)
         self._scale = Quantities([scale], model)
+        self._name = roles.likelihood.name
         self._entries = roles.entries
         self._factor: NDArray[np.float64] | None = None
         parents = random_variables_in([scale], model)
@@ -122,7 +123,9 @@ class NoiseValues:
         weights = None if entries is None else entries.put_back(1.0, shape)
         for precision in self._precision.as_floats({}):
             if not ((precision >= 0) & np.isfinite(precision)).all():
-                raise ValueError("The precision of the entries must be finite and not negative.")
+                raise ValueError(
+                    f"The precision of the entries of {self._name} must be finite and not negative."
+                )
             weights = np.broadcast_to(precision, shape)
         if self.variance is not None and entries is not None and self._ones[0].ndim == 1:
             columns = _columns_of_entries(self._evaluate, self._ones[0].size)
@@ -131,7 +134,9 @@ class NoiseValues:
         if not self._whole:
             self._factor = factor = np.asarray(self._evaluate(*self._ones)[0], dtype=np.float64)
             if not ((factor > 0) & np.isfinite(factor)).all():
-                raise ValueError("The scale of the entries must be finite and positive.")
+                raise ValueError(
+                    f"The scale of the entries of {self._name} must be finite and positive."
+                )
             if entries is not None:
                 factor = entries.put_back(factor, shape)
                 factor[weights == 0] = 1.0

@@ -16,6 +16,7 @@ def check_starting_point(joint: Joint, point: Point) -> None:
     state, name = joint.state, joint.state.name
     # As it was given: entries of one half are not to be read as zeros.
     given = np.asarray(point[name] if state.sampled else state.read(point))
+    _check_type(name, given)
     _check_shape(name, given, (joint.products().cross.shape[0],))
     if not np.isin(given, (0, 1)).all():
         raise ValueError(f"{name} can't start at {given}: it needs zeros and ones.")
@@ -109,15 +110,19 @@ def _check_part(part: Decomposition, point: Point) -> None:
 
 def _finite(entry: Entry, shape: tuple[int, ...], point: Point) -> np.ndarray:
     """Return the value of a variable, of this shape and without nan or infinity."""
-    if entry.sampled and np.asarray(point[entry.name]).dtype.kind not in "biuf":
-        kind = np.asarray(point[entry.name]).dtype
-        raise TypeError(f"{entry.name} can't start with values of type {kind}: it needs numbers.")
+    if entry.sampled:
+        _check_type(entry.name, np.asarray(point[entry.name]))
     value = entry.read(point)
     _check_shape(entry.name, value, shape)
     if not np.isfinite(value).all():
         wrong = value[~np.isfinite(value)].flat[0]
         raise ValueError(f"{entry.name} can't start at {wrong}: it needs finite values.")
     return value
+
+
+def _check_type(name: str, value: np.ndarray) -> None:
+    if value.dtype.kind not in "biuf":
+        raise TypeError(f"{name} can't start with values of type {value.dtype}: it needs numbers.")
 
 
 def _check_shape(name: str, value: np.ndarray, shape: tuple[int, ...]) -> None:

@@ -53,6 +53,8 @@ def test_the_metadata_have_the_version_the_extras_and_the_readme(wheel):
         metadata.get_all("Provides-Extra")
     )
     assert metadata.get_payload().startswith("# pymc-bid")
+    # Without an extra: draws can be written to netCDF after a plain installation.
+    assert {"h5netcdf", "h5py"} <= set(metadata.get_all("Requires-Dist"))
 
 
 def test_the_command_is_installed(wheel):

@@ -134,6 +134,21 @@ def test_two_processes_draw_the_same_and_go_on_where_one_ended(tmp_path, unbroke
     assert "sampling_time" not in got["posterior"].attrs
 
 
+def test_two_decompositions_in_one_model_go_on_too(tmp_path):
+    def two():
+        with pm.Model() as model:
+            for name in ("first", "second"):
+                with pm.Model(name=name):
+                    bid.gbt(TABLE, identity=True)
+        return model
+
+    short = {"draws": 10, "tune": 10, "chains": 1}
+    whole = sample(tmp_path / "whole", two(), **short)
+    with pytest.raises(BrokenOffError):
+        sample(tmp_path / "broken", two(), callback=break_at(13), checkpoint_every=0, **short)
+    assert_same(whole, sample(tmp_path / "broken", two(), **short))
+
+
 def test_a_callback_sees_the_points_of_draws_that_are_read_back(tmp_path, unbroken):
     sample(tmp_path)
     model = bid.gbt(TABLE, identity=True)

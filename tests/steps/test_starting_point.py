@@ -14,6 +14,8 @@ WRONG = {
     "two": ("r", np.array([0, 2, 0, 0]), "zeros and ones"),
     "minus one": ("r", np.array([0, -1, 1, 1]), "zeros and ones"),
     "a half": ("r", np.array([0.5, 0.5, 0.0, 0.0]), "zeros and ones"),
+    "objects": ("r", np.array([0, 1, 0, 1], dtype=object), "values of type object"),
+    "complex ones": ("r", np.array([0, 1, 0, 1], dtype=complex), "values of type complex"),
     "weights of another shape": ("Y", np.zeros((4, 3)), r"shape \(4, 3\): it needs \(4, 4\)"),
     "weights that are nan": ("Y", np.full((4, 4), np.nan), "finite"),
     "weights outside": ("Y", np.full((4, 4), 1.5), "1.5, outside of its bounds"),
