@@ -12,6 +12,8 @@ import pymc_bid as bid
 from pymc_bid.inputs import read_matrix
 from tests.helpers.cases import run_points
 
+pytestmark = pytest.mark.usefixtures("interpreted")
+
 A = np.random.default_rng(0).normal(size=(8, 4))
 
 

@@ -381,6 +381,7 @@ def test_bad_symbolic_parameters_are_found_at_run_time(density):
             gtnsng.rng_fn(np.random.default_rng(5), *parameters, size=(1,))
 
 
+@pytest.mark.usefixtures("interpreted")
 def test_in_a_model():
     coords = {"basis": range(3), "column": range(2), "hyperparameter": ["mu", "tau"]}
     dims = ("basis", "column", "hyperparameter")
@@ -397,6 +398,7 @@ def test_in_a_model():
     assert np.all(prior["hyper"].sel(hyperparameter="tau") > 0)
 
 
+@pytest.mark.usefixtures("interpreted")
 def test_transform_adds_its_jacobian_and_leaves_a_smooth_density(density_and_gradient):
     with pm.Model() as model:
         GTNSNG("hyper", transform=log_precision)
