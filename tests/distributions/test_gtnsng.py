@@ -141,7 +141,13 @@ def density_on_a_grid(density, parameters, means, logs):
     return mu, x, mass * (mu[1] - mu[0]) * (x[1] - x[0])
 
 
-@pytest.mark.parametrize("case", GRIDS)
+# It takes as long as the next three, and "far off" is of its kind.
+LONG = {"very far off"}
+
+
+@pytest.mark.parametrize(
+    "case", [pytest.param(case, marks=[pytest.mark.slow] * (case in LONG)) for case in GRIDS]
+)
 def test_density_integrates_to_one_and_draws_follow_it(density, case):
     parameters, means, logs = GRIDS[case]
     mu, x, mass = density_on_a_grid(density, parameters, means, logs)

@@ -13,6 +13,8 @@ from pymc_bid.results.draws import read_group
 from tests.helpers.draws import as_idata, make_draws
 from tests.reference.monte_carlo import assert_means_agree
 
+pytestmark = pytest.mark.usefixtures("interpreted")
+
 PLANTED = bid.datasets.make_planted(rows=30, columns=8, rank=3, noise=0.3, seed=4)
 A = PLANTED.A
 VALUES = A.to_numpy()

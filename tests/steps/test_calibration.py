@@ -59,7 +59,9 @@ def check(name, k, identity, simulations, thinning, options, noise="common"):
         truth = {v: drawn[simulation] for v, drawn in zip(names, truths, strict=True)}
         with model:
             pm.set_data({"target": targets[simulation]})
-            steps = [step(values, **options.get(step.name, {})) for step, values in assigned.items()]
+            steps = [
+                step(values, **options.get(step.name, {})) for step, values in assigned.items()
+            ]
             idata = pm.sample(
                 draws=RANKED_DRAWS * thinning,
                 tune=100,

@@ -9,7 +9,6 @@ import pymc_bid as bid
 from pymc_bid.steps.interrupts import finish_before_interrupt, give_way
 from tests.helpers.cases import small_data
 
-
 pytestmark = pytest.mark.usefixtures("interruptible")
 
 
