@@ -1,6 +1,7 @@
 """What tests of several folders are given."""
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,23 @@ def pytest_sessionstart(session):
     for model in (bid.gbt(A[:, :5], identity=True), bid.gbtn(A[:, :5]), bid.gbt(A)):
         with model:
             pm.sample(1, tune=1, chains=1, progressbar=False, compute_convergence_checks=False)
+
+
+@pytest.fixture
+def interpreted():
+    """PyTensor as an interpreter, where its numbers are wanted and not what it compiles."""
+    import pytensor
+
+    with pytensor.config.change_flags(mode="FAST_COMPILE", cxx=""):
+        yield
+
+
+@pytest.fixture
+def interruptible():
+    """Interrupts as on a terminal: a shell has what it starts in its background ignore them."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture(scope="session")

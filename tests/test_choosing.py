@@ -7,6 +7,8 @@ import pytest
 
 import pymc_bid as bid
 
+pytestmark = pytest.mark.usefixtures("interpreted")
+
 TABLE = pd.DataFrame(np.random.default_rng(0).normal(size=(8, 4)), columns=list("abcd"))
 CONSTRUCTORS = [bid.column_selection, bid.gbt, bid.gbtn]
 

@@ -15,6 +15,8 @@ import pymc_bid as bid
 from pymc_bid import compression
 from tests.helpers.cases import run_points
 
+pytestmark = pytest.mark.usefixtures("interpreted")
+
 ROWS, COLUMNS = 70, 6
 LABELS = [f"gene {number}" for number in range(COLUMNS)]
 MODELS = {

@@ -13,6 +13,8 @@ from tests.reference.enumeration import (
     truncated_normal_density,
 )
 
+pytestmark = pytest.mark.usefixtures("interpreted")
+
 RNG = np.random.default_rng(5)
 A = 0.7 * RNG.normal(size=(5, 3))
 STATES = [(0,), (0, 1), (0, 1, 2), ()]

@@ -90,6 +90,7 @@ def test_free_memory_is_that_of_the_container(limit, expected, tmp_path, monkeyp
     assert memory.free_memory() == expected
 
 
+@pytest.mark.filterwarnings("ignore:Only [12] of the draws")
 @pytest.mark.parametrize("options", [{"k": 2}, {"identity": True}], ids=["fixed", "identity"])
 def test_a_model_that_was_sampled_is_freed(options):
     """With its matrix: what is known of a model must not outlive it."""

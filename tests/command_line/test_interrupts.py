@@ -20,9 +20,12 @@ import pymc_bid as bid
 from pymc_bid.command_line import interrupts as module
 from pymc_bid.command_line.interrupts import Interrupts, Quit
 
-pytestmark = pytest.mark.skipif(
-    os.name == "nt", reason="Windows has neither these signals nor pseudo-terminals"
-)
+pytestmark = [
+    pytest.mark.usefixtures("interruptible"),
+    pytest.mark.skipif(
+        os.name == "nt", reason="Windows has neither these signals nor pseudo-terminals"
+    ),
+]
 DRAW = SimpleNamespace(tuning=False, is_last=False)
 INTERRUPTED, TERMINATED = 130, 143
 

@@ -141,7 +141,13 @@ def density_on_a_grid(density, parameters, means, logs):
     return mu, x, mass * (mu[1] - mu[0]) * (x[1] - x[0])
 
 
-@pytest.mark.parametrize("case", GRIDS)
+# It takes as long as the next three, and "far off" is of its kind.
+LONG = {"very far off"}
+
+
+@pytest.mark.parametrize(
+    "case", [pytest.param(case, marks=[pytest.mark.slow] * (case in LONG)) for case in GRIDS]
+)
 def test_density_integrates_to_one_and_draws_follow_it(density, case):
     parameters, means, logs = GRIDS[case]
     mu, x, mass = density_on_a_grid(density, parameters, means, logs)
@@ -381,6 +387,7 @@ def test_bad_symbolic_parameters_are_found_at_run_time(density):
             gtnsng.rng_fn(np.random.default_rng(5), *parameters, size=(1,))
 
 
+@pytest.mark.usefixtures("interpreted")
 def test_in_a_model():
     coords = {"basis": range(3), "column": range(2), "hyperparameter": ["mu", "tau"]}
     dims = ("basis", "column", "hyperparameter")
@@ -397,6 +404,7 @@ def test_in_a_model():
     assert np.all(prior["hyper"].sel(hyperparameter="tau") > 0)
 
 
+@pytest.mark.usefixtures("interpreted")
 def test_transform_adds_its_jacobian_and_leaves_a_smooth_density(density_and_gradient):
     with pm.Model() as model:
         GTNSNG("hyper", transform=log_precision)

@@ -25,6 +25,7 @@ def simulate(rng, rows, mean):
     return drawn
 
 
+@pytest.mark.usefixtures("interpreted")
 def test_density_is_that_of_the_formula():
     value = np.random.default_rng(1).normal(size=(5, 4))
     expected = np.empty((5, 4))
@@ -40,6 +41,7 @@ def test_density_is_that_of_the_formula():
     np.testing.assert_allclose(pm.logp(variable, value).eval(), expected, rtol=1e-10)
 
 
+@pytest.mark.usefixtures("interpreted")
 def test_forward_draws_have_the_moments_of_the_formula():
     variable = bid.Interpolation.dist(STATE, WEIGHTS, SIGMA, OMEGA, 0.7, shape=(6, 4))
     drawn = pm.draw(variable, draws=2000, random_seed=2).reshape(-1, 4)
@@ -58,6 +60,7 @@ def test_compiled_and_plain_draws_are_the_same_numbers():
     np.testing.assert_allclose(pm.draw(variable, random_seed=4), plain, rtol=1e-12)
 
 
+@pytest.mark.usefixtures("interpreted")
 def test_rows_come_from_data_dims_or_mean():
     assert bid.Interpolation.dist(STATE, WEIGHTS, 1.0, 1.0, shape=(7, 4)).eval().shape == (7, 4)
     assert bid.Interpolation.dist(STATE, WEIGHTS, 1.0, 1.0, MEAN).eval().shape == (5, 4)
@@ -73,6 +76,7 @@ def test_a_state_that_is_no_state_is_refused():
         bid.Interpolation.dist(STATE * 1.0, WEIGHTS, 1.0, 1.0, MEAN)
 
 
+@pytest.mark.usefixtures("interpreted")
 def test_scales_that_are_not_positive_are_refused():
     variable = bid.Interpolation.dist(STATE, WEIGHTS, -1.0, OMEGA, MEAN)
     with pytest.raises(Exception, match="sigma"):

@@ -225,6 +225,7 @@ def model():
     return model
 
 
+@pytest.mark.usefixtures("interpreted")
 def test_a_model_starts_inside_the_support(model):
     starts = [model.initial_point(random_seed=seed) for seed in range(10)]
     assert all(start["fixed"].sum() == 2 for start in starts)
@@ -233,6 +234,7 @@ def test_a_model_starts_inside_the_support(model):
     assert starts[0]["free"].shape == (4,)
 
 
+@pytest.mark.usefixtures("interpreted")
 def test_log_probability_of_a_model(model):
     evaluate = model.compile_logp(vars=[model["fixed"], model["random"]], sum=False)
     point = model.initial_point(random_seed=1)
@@ -244,6 +246,7 @@ def test_log_probability_of_a_model(model):
     assert evaluate(point)[1] == -np.inf
 
 
+@pytest.mark.usefixtures("interpreted")
 def test_prior_predictive_and_sampling_record_subsets(model):
     prior = pm.sample_prior_predictive(draws=20, model=model, random_seed=1)["prior"]
     assert prior["fixed"].dims == ("chain", "draw", "column")

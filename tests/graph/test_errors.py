@@ -73,12 +73,14 @@ def check_sampled(make):
     assert not any(name.startswith("bid_") for name in idata["sample_stats"])
 
 
+@pytest.mark.usefixtures("interpreted")
 def test_pymc_samples_what_is_refused():
     check_sampled(CASES["weights that are not normal"][0])
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
+@pytest.mark.usefixtures("interpreted")
 def test_pymc_samples_everything_that_is_refused(case):
     check_sampled(CASES[case][0])
 

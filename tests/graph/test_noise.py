@@ -164,7 +164,7 @@ def test_variances_of_columns_belong_to_the_columns_of_observed_entries(order):
 @pytest.mark.parametrize("identity", [False, True])
 @pytest.mark.parametrize("missing", [False, True])
 def test_a_variance_for_each_column_is_one_word(identity, missing):
-    data = np.random.default_rng(2).normal(size=(6, 3))
+    data = np.random.default_rng(2).normal(size=(12, 3))
     if missing:
         data[0, 1] = np.nan
     model = bid.gbt(data, identity=identity, missing="mask", noise="column")

@@ -9,6 +9,8 @@ from scipy import stats
 import pymc_bid as bid
 from pymc_bid.graph.decomposition import Decomposition
 
+pytestmark = pytest.mark.usefixtures("interpreted")
+
 MATRIX = np.random.default_rng(0).normal(size=(6, 3))
 
 

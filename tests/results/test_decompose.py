@@ -13,6 +13,8 @@ from pymc_bid.results.draws import read_group
 from tests.helpers.draws import as_idata, make_draws
 from tests.reference.monte_carlo import assert_means_agree
 
+pytestmark = pytest.mark.usefixtures("interpreted")
+
 PLANTED = bid.datasets.make_planted(rows=30, columns=8, rank=3, noise=0.3, seed=4)
 A = PLANTED.A
 VALUES = A.to_numpy()
@@ -168,6 +170,7 @@ def test_a_bad_choice_is_named(idata, choose, message):
         bid.decompose(idata, A, choose=choose)
 
 
+@pytest.mark.filterwarnings("ignore:not converged")
 def test_few_draws_of_the_set_are_spoken_of(idata):
     with pytest.warns(UserWarning, match="Only 50 of the draws have exactly these 2 columns"):
         bid.decompose(idata, A, choose=OTHER)
@@ -178,6 +181,7 @@ def test_a_set_never_visited_needs_the_model(idata):
         quietly(idata, A, choose=[0, 1])
 
 
+@pytest.mark.filterwarnings("ignore:Only .* of the draws")
 def test_chains_that_disagree_are_spoken_of():
     idata = make_draws(VALUES, [J], draws=40)
     posterior = read_group(idata, "posterior").copy(deep=True)
@@ -186,6 +190,7 @@ def test_chains_that_disagree_are_spoken_of():
         bid.decompose(as_idata(posterior=posterior), A, minimum_draws=1)
 
 
+@pytest.mark.filterwarnings("ignore:not converged", "ignore:A has columns that are copies")
 def test_twins_that_share_their_probability_are_a_group():
     rng = np.random.default_rng(1)
     twins = VALUES.copy()

@@ -12,6 +12,8 @@ import pymc_bid as bid
 from pymc_bid.results.draws import read_group
 from tests.helpers.draws import as_idata, make_draws
 
+pytestmark = pytest.mark.usefixtures("interpreted")
+
 A = bid.datasets.make_planted(rows=12, columns=5, rank=2, noise=0.5, seed=3).A
 
 

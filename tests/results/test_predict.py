@@ -107,7 +107,7 @@ LABELS = {
 def test_the_frame_of_the_model_is_known_by_any_labels(labels, tmp_path):
     frame = pd.DataFrame(np.random.default_rng(3).normal(size=(9, 4)), columns=labels)
     model = bid.gbt(frame, k=2)
-    idata = make_draws(frame.to_numpy(), [[1, 2]], draws=20, labels=model.coords["basis"])
+    idata = make_draws(frame.to_numpy(), [[1, 2]], labels=model.coords["basis"])
     found = bid.decompose(idata, frame)
     expected = found.transform(frame.to_numpy())["mean"]
     found.to_netcdf(tmp_path / "found.nc")
@@ -126,7 +126,7 @@ def test_zeros_that_stand_for_missing_entries_are_known():
     frame = pd.DataFrame(np.random.default_rng(3).normal(size=(9, 4)), columns=list("abcd"))
     frame.iloc[[0, 3], 1] = np.nan
     filled = frame.fillna(0.0)
-    draws = make_draws(filled.to_numpy(), [[1, 2]], draws=20, labels=frame.columns)
+    draws = make_draws(filled.to_numpy(), [[1, 2]], labels=frame.columns)
     groups = {name: read_group(draws, name) for name in ("posterior", "sample_stats")}
     observed = xr.Dataset({"A": (("row", "column"), filled.to_numpy())})
     idata = as_idata(**groups, observed_data=observed)

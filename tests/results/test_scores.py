@@ -16,6 +16,8 @@ from tests.reference.enumeration import (
     truncated_normal_density,
 )
 
+pytestmark = pytest.mark.usefixtures("interpreted")
+
 A = 0.7 * np.random.default_rng(5).normal(size=(5, 3))
 ALL = [columns for size in range(4) for columns in combinations(range(3), size)]
 

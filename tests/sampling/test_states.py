@@ -14,6 +14,8 @@ from pymc_bid.sampling.states import read_state, restore, write_state
 from tests.helpers.cases import handwritten, small_data
 from tests.helpers.chains import found_steps
 
+pytestmark = pytest.mark.usefixtures("interpreted")
+
 RNG = np.random.default_rng(0)
 TABLE, WIDE = RNG.normal(size=(20, 5)), RNG.normal(size=(20, 17))
 HOLES = np.where(RNG.random(TABLE.shape) < 0.1, np.nan, TABLE)

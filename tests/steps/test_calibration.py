@@ -3,6 +3,8 @@
 import numpy as np
 import pymc as pm
 import pytest
+from pymc.sampling.mcmc import assign_step_methods
+from pymc.step_methods import STEP_METHODS
 
 import pymc_bid as bid
 from tests.reference.monte_carlo import assert_uniform_ranks, randomised_rank
@@ -10,7 +12,7 @@ from tests.reference.monte_carlo import assert_uniform_ranks, randomised_rank
 CASES = [
     (name, k, identity) for name in ("gbt", "gbtn") for k in (None, 2) for identity in (False, True)
 ]
-# Every value of each factor; `pm.sample` takes a second to start, for every simulation.
+# Every value of each factor; `pm.sample` takes half a second to start, for every simulation.
 FEW = [("gbt", None, True), ("gbtn", 2, False)]
 # Collapsed alone: the paper has neither.
 VARIANTS = [
@@ -40,7 +42,8 @@ def check(name, k, identity, simulations, thinning, options, noise="common"):
     names = ["r", "sigma2", "Y", *(["mu_tau"] if name == "gbtn" else [])]
     if identity:
         names.append("omega2")
-        model = getattr(bid, name)(np.zeros((4, 3)), k=k, noise=noise, **NOISE, **IDENTITY)
+        start = rng.normal(size=(4, 3))
+        model = getattr(bid, name)(start, k=k, noise=noise, **NOISE, **IDENTITY)
     else:
         pool = rng.normal(size=(4, 3))
         model = getattr(bid, name)(np.zeros((4, 2)), k=k, pool=pool, noise=noise, **NOISE)
@@ -49,20 +52,25 @@ def check(name, k, identity, simulations, thinning, options, noise="common"):
         *truths, targets = pm.draw(
             [model[v] for v in (*names, "A")], draws=simulations, random_seed=1
         )
+        # Once for all simulations: PyMC derives the whole density for it.
+        _, assigned = assign_step_methods(model, methods=list(STEP_METHODS))
     ranks = []
     for simulation in range(simulations):
         truth = {v: drawn[simulation] for v, drawn in zip(names, truths, strict=True)}
         with model:
             pm.set_data({"target": targets[simulation]})
+            steps = [
+                step(values, **options.get(step.name, {})) for step, values in assigned.items()
+            ]
             idata = pm.sample(
                 draws=RANKED_DRAWS * thinning,
                 tune=100,
                 chains=1,
                 cores=1,
+                step=steps,
                 random_seed=simulation,
                 progressbar=False,
                 compute_convergence_checks=False,
-                **options,
             )
         posterior = {
             v: np.asarray(idata["posterior"][v])[0, thinning - 1 :: thinning] for v in names

@@ -9,13 +9,7 @@ import pymc_bid as bid
 from pymc_bid.steps.interrupts import finish_before_interrupt, give_way
 from tests.helpers.cases import small_data
 
-
-@pytest.fixture(autouse=True)
-def interruptible():
-    """A shell starts processes in the background with interrupts ignored."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
+pytestmark = pytest.mark.usefixtures("interruptible")
 
 
 def test_the_interrupt_comes_after_the_work_and_the_handler_is_put_back():

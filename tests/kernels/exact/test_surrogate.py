@@ -9,6 +9,8 @@ from pymc_bid.kernels.exact.surrogate import find_evidence, propose_noise
 from pymc_bid.kernels.marginal.evidence import log_evidence
 from tests.helpers.marginals import marginal_of
 
+pytestmark = pytest.mark.usefixtures("interpreted")
+
 RNG = np.random.default_rng(2)
 A = RNG.normal(size=(20, 3)) @ RNG.normal(size=(3, 6)) + 0.3 * RNG.normal(size=(20, 6))
 # The last but one asks for a weight of 2 of the last one.
