@@ -18,6 +18,7 @@ from pymc_bid.inputs import (
     Matrix,
     check_offsets,
     labels_or_numbers,
+    list_columns,
     read_bounds,
     read_matrix,
     read_numbers,
@@ -57,6 +58,7 @@ def build_model(
     A `raw` table comes as it is: constant columns are left out, and the others may be standardised.
     """
     target = read_matrix(A, "A", "mask" if standardize and missing == "zero" else missing)
+    include, exclude = list_columns(include, "include"), list_columns(exclude, "exclude")
     if not identity:
         _refuse_without_effect(numbers)
     if identity:

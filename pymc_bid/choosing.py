@@ -30,7 +30,7 @@ def read_choice(
     left_out : sequence
         Labels of constant columns, which the model does not have.
     k, inclusion, expected, include, exclude
-        See `pymc_bid.column_selection`.
+        See `pymc_bid.column_selection`; the latter two are lists.
     uniform : bool
         Whether all numbers of columns are equally probable where nothing else is said; else all
         sets of columns are.
@@ -99,10 +99,8 @@ def _refuse_together(given: dict[str, Any]) -> None:
         )
 
 
-def _positions(given: Iterable, labels: NDArray, left_out: Sequence, name: str) -> list[int]:
+def _positions(given: list, labels: NDArray, left_out: Sequence, name: str) -> list[int]:
     """Return where the columns are that an argument names."""
-    if isinstance(given, str) or not isinstance(given, Iterable):
-        raise TypeError(f"{name} must be a list of columns, got {given!r}.")
     found = []
     for label in given:
         places = [place for place, other in enumerate(labels) if other == label]

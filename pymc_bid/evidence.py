@@ -9,7 +9,7 @@ from pymc.model import Model
 from scipy.special import gammaln, logsumexp
 
 from pymc_bid.graph.decomposition import Decomposition, find_decompositions
-from pymc_bid.inputs import read_whole_number
+from pymc_bid.inputs import list_columns, read_whole_number
 from pymc_bid.kernels.exact.surrogate import find_evidence
 from pymc_bid.steps.exchange import ChainState, Conditional, Given
 from pymc_bid.steps.marginal import MarginalBuilder
@@ -144,15 +144,16 @@ class SetsOfModel:
             shape, scale = builder.noise_prior(point)
             self._constant += (shape * np.log(scale) - gammaln(shape)).sum()
 
-    def read(self, columns: Sequence[Any], name: str = "columns") -> NDArray[np.int64]:
+    def read(self, columns: Iterable[Any], name: str = "columns") -> NDArray[np.int64]:
         """Return the set that has these labels; errors call it by `name`."""
-        if isinstance(columns, str) or not isinstance(columns, Iterable):
-            raise TypeError(f"{name} must be a list of columns, got {columns!r}.")
+        columns = list_columns(columns, name)
         for column in columns:
             if column not in self.labels:
                 raise ValueError(
                     f"{name} has {column!r}, which is no column to choose from in the model."
                 )
+            if columns.count(column) > 1:
+                raise ValueError(f"{name} has {column!r} more than once.")
         return np.array([label in columns for label in self.labels], dtype=np.int64)
 
     def labels_of(self, state: NDArray[np.int64]) -> list:

@@ -1,5 +1,6 @@
 """Checking what a user passes in, and taking the labels along."""
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -120,6 +121,13 @@ def read_count(k: Any, size: int) -> int | None:
     if not 0 <= k <= size:
         raise ValueError(f"k must be between 0 and the {size} columns to choose from, got {k}.")
     return int(k)
+
+
+def list_columns(given: Iterable, name: str) -> list:
+    """Return the columns that an argument names, whatever they can be gone through in."""
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise TypeError(f"{name} must be a list of columns, got {given!r}.")
+    return list(given)
 
 
 def read_whole_number(value: Any, name: str, least: int = 1) -> int:

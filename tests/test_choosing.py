@@ -24,6 +24,13 @@ def test_columns_are_forced_by_label(constructor, k):
         assert (drawn.sum(axis=1) == k).all()
 
 
+def test_columns_that_are_gone_through_once_are_excluded():
+    """What would be said of the index looks them up before the prior does."""
+    table = TABLE.assign(id=np.arange(len(TABLE)))
+    model = bid.column_selection(table, exclude=iter(["id"]))
+    assert (pm.draw(model["r"], 50, random_seed=1)[:, 4] == 0).all()
+
+
 def test_columns_without_labels_are_forced_by_position():
     drawn = pm.draw(bid.gbt(TABLE.to_numpy(), include=[3])["r"], 20, random_seed=1)
     assert (drawn[:, 3] == 1).all()

@@ -123,6 +123,10 @@ def replacements(model: Model, columns: Sequence[Any], *, state: str | None = No
     """
     sets = SetsOfModel(model, state)
     chosen = sets.read(columns)
+    if sets.log_prior(chosen) == -np.inf:
+        raise ValueError(
+            f"columns is a set that the prior of the model rules out: {sets.labels_of(chosen)}."
+        )
 
     def measure(moved):
         return sets.with_bounds(moved) + sets.log_prior(moved)

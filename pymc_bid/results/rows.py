@@ -8,9 +8,10 @@ from pymc.model import Model
 from scipy.special import ndtr
 
 from pymc_bid.evidence import SetsOfModel
+from pymc_bid.inputs import ROWS
 from pymc_bid.regression import reduce_regression
 from pymc_bid.results.explained import shares_of_draws
-from pymc_bid.results.units import CENTER, SCALE, Units, select_columns
+from pymc_bid.results.units import CENTER, SCALE, Units, floats_with_gaps, select_columns
 
 Numbers = NDArray[np.float64]
 _BLOCK_BYTES = 2**26
@@ -41,9 +42,12 @@ class Rows:
             if sets.prefix + name in model.named_vars
         }
         self.units, self.shared = Units.read(known, "", size), data.shared
+        # Chosen columns of the paper's model fit themselves.
+        self._fit_themselves = data.shared and decomposition.own is None
+        self._noise_of_each = decomposition.roles.noise is None or decomposition.roles.noise.ndim
         weights = decomposition.noise.read_row_weights(target.shape)
         rows = data.products.rows
-        if len(target) < rows.max():
+        if sets.prefix + ROWS in model.named_vars:
             # Compressed, with the mean in the first row.
             self._mean, self._variation = target[0] / np.sqrt(rows), np.sum(target[1:] ** 2, axis=0)
         else:
@@ -59,10 +63,7 @@ class Rows:
                 "rows are for matrices decomposed by their own columns, without a pool."
             )
         selected, _, _ = select_columns(table, self.columns, "rows")
-        try:
-            values = np.asarray(selected, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise TypeError("rows must hold numbers alone.") from error
+        values = floats_with_gaps(selected, "rows")
         if np.isinf(values).any() or not np.isfinite(values).any():
             raise ValueError("rows has infinite entries, or none that is a number.")
         return self.units.standardise_values(values)
@@ -104,8 +105,10 @@ class Rows:
         draws, is: no quantile is asked for.
         """
         values, observed = self._usable(active)
+        if self._fit_themselves:
+            noise = self._noise_of_others(active, weights)
         inside, deviation = np.zeros(values.shape, dtype=bool), np.sqrt(noise)[:, None]
-        block = max(1, _BLOCK_BYTES // (8 * weights[:, 0].size if active.size else values.shape[1]))
+        block = max(1, _BLOCK_BYTES // (8 * len(weights) * values.shape[1]))
         for first in range(0, len(values), block):
             rows = slice(first, first + block)
             residual = values[rows] - values[rows][:, active] @ weights
@@ -116,9 +119,24 @@ class Rows:
         covered[active] = np.nan
         return covered
 
+    def _noise_of_others(self, active: NDArray[np.int64], weights: Numbers) -> Numbers:
+        """Return the noise variance of the columns that are not chosen, for each draw.
+
+        σ² of the paper's model is a mean over all columns, and smaller.
+        """
+        shares = shares_of_draws(self._data, self._variation, active, weights)
+        squares, rows = (1 - shares) * self._variation, self._data.products.rows
+        if self._noise_of_each:
+            return squares / rows
+        others = np.isfinite(shares).all(axis=0)
+        return squares[:, others].sum(axis=1, keepdims=True) / rows[others].sum()
+
     def _usable(self, active: NDArray[np.int64]) -> tuple[Numbers, NDArray[np.bool_]]:
         """Return the rows that no chosen column lacks, and which of their entries are observed."""
         assert self._values is not None
         values = self._values[np.isfinite(self._values[:, active]).all(axis=1)]
+        if not len(values):
+            chosen = ", ".join(str(label) for label in self.columns[active])
+            raise ValueError(f"rows has no row with an entry of each of the columns {chosen}.")
         observed = np.isfinite(values)
         return np.where(observed, values, self._mean), observed

@@ -41,73 +41,85 @@ class BestSets:
         self._may_change = np.flatnonzero(np.isfinite(sets.log_odds))
         self._first = self._measure(start)
         self._searches: list[Found] | None = None
+        # How large the sets are that searches have come to; `best` may have others, learned ones.
+        self._reached = int(start.sum())
+        self._largest = self._reached + self._may_change.size
         self._take(self._first)
 
     def of_size(self, size: int) -> Found | None:
         """Return the best set of a size, None if the prior rules all of them out."""
-        while size not in self.best and self._grow():
+        while self._reached < size <= self._largest and self._grow():
             pass
         return self.best.get(size)
 
-    def best_of_all(self) -> Found:
+    def best_of_all(self) -> Found | None:
         """Return the best set of any size; larger ones are looked at until nothing is gained."""
-        while self._best_size() > max(self.best) - PATIENCE and self._grow():
+        while self._best_size() > self._reached - PATIENCE and self._grow():
             pass
-        return self.best[self._best_size()]
+        return self.best.get(self._best_size())
 
     def learn(self, states: Iterable[State]) -> None:
         """Take sets that came from elsewhere, from draws say, if they are better."""
         for state in states:
-            if np.isfinite(self._sets.log_prior(state)):
-                self._take(self._measure(state))
+            self._take(self._measure(state))
 
     def _best_size(self) -> int:
-        return max(self.best, key=lambda size: self.best[size].value)
+        return max(self.best, key=lambda size: self.best[size].value, default=self._largest)
 
     def _grow(self) -> bool:
         """Look at sets with one column more; False if there are none."""
         if self._searches is None:
-            singles = map(self._measure, self._larger(self._first.state))
-            grown = sorted(singles, key=lambda found: -found.value)[:STARTS]
+            grown = self._best_of(self._larger(self._first.state), STARTS)
         else:
-            larger = (self._best_among(self._larger(found.state)) for found in self._searches)
-            grown = [self._exchange(found) for found in larger if found is not None]
+            larger = [self._best_of(self._larger(found.state), 1) for found in self._searches]
+            grown = [self._exchange(found) for one in larger for found in one]
         self._searches = list({found.state.tobytes(): found for found in grown}.values())
+        self._reached += 1
         for found in self._searches:
             self._take(found)
-            smaller = self._best_among(self._smaller(found.state))
-            while smaller and smaller.value > self.best[int(smaller.state.sum())].value:
-                self._take(self._exchange(smaller))
-                smaller = self._best_among(self._smaller(smaller.state))
+            smaller = self._best_of(self._smaller(found.state), 1)
+            while smaller and self._is_better(smaller[0]):
+                self._take(self._exchange(smaller[0]))
+                smaller = self._best_of(self._smaller(smaller[0].state), 1)
         return bool(self._searches)
 
     def _exchange(self, found: Found) -> Found:
         """Change one column for another as long as that makes the set better."""
-        better: Found | None = found
-        while better is not None:
-            found = better
-            better = self._best_among(self._exchanged(found.state), found.value)
+        better = [found]
+        while better:
+            found = better[0]
+            # By more than rounding.
+            least = found.value + 1e-9 * abs(found.value) if np.isfinite(found.value) else -np.inf
+            better = self._best_of(self._exchanged(found.state), 1, least)
         return found
 
     def _take(self, found: Found) -> None:
-        size = int(found.state.sum())
-        if size not in self.best or found.value > self.best[size].value:
-            self.best[size] = found
+        if self._is_better(found):
+            self.best[int(found.state.sum())] = found
 
-    def _best_among(self, states: Iterator[State], least: float = -np.inf) -> Found | None:
-        """Return the best of some sets if it is better than `least`, by more than rounding.
+    def _is_better(self, found: Found) -> bool:
+        """Whether no set of this size is known that is as good, and the prior allows this one."""
+        known = self.best.get(int(found.state.sum()))
+        return found.value > (-np.inf if known is None else known.value)
+
+    def _best_of(
+        self, states: Iterator[State], number: int, least: float | None = None
+    ) -> list[Found]:
+        """Return the best of some sets, best first, if they are better than `least`.
 
         Bounds only take away from the evidence, so that they are asked for where it is large enough
         without them.
         """
         limits = ((self._limit(state), state) for state in states)
-        found, least = None, least if least == -np.inf else least + 1e-9 * abs(least)
+        found: list[Found] = []
         for limit, state in sorted(limits, key=lambda pair: -pair[0]):
-            if limit <= least:
+            if len(found) == number:
+                least = found[-1].value
+            if least is not None and limit <= least:
                 break
             measured = self._measure(state)
-            if measured.value > least:
-                found, least = measured, measured.value
+            if least is None or measured.value > least:
+                found = sorted([*found, measured], key=lambda one: -one.value)[:number]
         return found
 
     def _limit(self, state: State) -> float:

@@ -81,7 +81,7 @@ def select_columns(data: Any, wanted: NDArray, name: str) -> tuple[Any, NDArray[
     elif isinstance(data, CompressedMatrix):
         data = replace(data, factor=data.factor[:, places], columns=labels[places])
     else:
-        data = (data if hasattr(data, "shape") else np.asarray(data))[:, places]
+        data = (data if hasattr(data, "shape") else np.asanyarray(data))[:, places]
     return data, places, len(labels)
 
 
@@ -111,14 +111,24 @@ def read_chosen_entries(
                 f"new_rows must be a matrix with the {width} columns of the data, its shape is "
                 f"{shape}. A DataFrame may have the chosen columns alone."
             )
-        new_rows = np.asarray(new_rows)[:, places]
+        # Of a masked array the mask as well.
+        new_rows = np.asanyarray(new_rows)[:, places]
     rows = labels_or_numbers(rows, len(new_rows))
     if not chosen:
         return np.empty((len(new_rows), 0)), rows
     if filling is not None:
-        values = np.asarray(numbers_of_table(new_rows, "new_rows"), dtype=np.float64)
+        values = floats_with_gaps(new_rows, "new_rows")
         new_rows = np.where(np.isnan(values), filling, values)
     return read_matrix(new_rows, "new_rows").values, rows
+
+
+def floats_with_gaps(data: Any, name: str) -> NDArray[np.float64]:
+    """Return a table as doubles, nan where an entry is missing or masked."""
+    values = numbers_of_table(data, name)
+    try:
+        return np.ma.filled(np.ma.asarray(values).astype(np.float64), np.nan)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{name} must hold numbers alone.") from error
 
 
 def column_labels(data: Any) -> NDArray | None:

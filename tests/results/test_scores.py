@@ -5,11 +5,13 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 import pytest
+import xarray as xr
 
 import pymc_bid as bid
 from pymc_bid.evidence import SetsOfModel
 from pymc_bid.results.search import BestSets
 from pymc_bid.results.size_prior import size_prior
+from tests.helpers.draws import as_idata
 from tests.reference.enumeration import (
     bernoulli_log_prior,
     exact_state_probabilities,
@@ -105,6 +107,88 @@ def test_the_best_set_found_is_in_the_table_once(planted, model):
     assert one["probability"].sum() == pytest.approx(1) and one["probability"].iloc[1] > 0.99
     both = bid.score_sets(model, {"planted": planted.columns}, random_seed=1)
     assert both.index.tolist() == ["planted"]
+
+
+@pytest.mark.parametrize("k", [None, 3])
+@pytest.mark.parametrize("given", [[1, 4, 6], [0, 1, 3, 4, 5, 6, 7], list(range(8))])
+def test_a_set_that_is_given_does_not_end_the_search(planted, table, k, given):
+    """Whatever its size; it used to count as what a search of that size had found."""
+    model = bid.column_selection(table, k=k)
+    names = table.columns[given]
+    assert list(names) != planted.columns
+    found = bid.score_sets(model, {"given": names}, random_seed=1)
+    assert found.loc["best found", "columns"] == planted.columns
+
+
+def test_visited_sets_are_tried_beside_those_of_the_search(planted, table, model):
+    states = np.zeros((1, 1, 8), dtype=np.int64)
+    states[..., 3:6] = 1
+    posterior = xr.Dataset({"r": (("chain", "draw", "basis"), states)}, {"basis": table.columns})
+    draws = as_idata(posterior=posterior)
+    curve = bid.size_curve(model, [3], idata=draws, draws=50, random_seed=1)
+    assert curve.loc[3, "columns"] == planted.columns
+
+
+def test_a_size_that_forced_columns_rule_out_costs_no_search(table, monkeypatch):
+    sets = SetsOfModel(bid.column_selection(table, include=["c00"], exclude=["c01"]))
+    best = BestSets(sets)
+    monkeypatch.setattr(best, "_grow", lambda: pytest.fail("searched"))
+    assert best.of_size(0) is None and best.of_size(8) is None
+
+
+@pytest.mark.parametrize("kind", [pd.Series, iter, np.array, tuple], ids=lambda kind: kind.__name__)
+def test_columns_of_a_set_may_come_in_anything(planted, model, kind):
+    found = bid.log_evidence(model, kind(planted.columns), random_seed=1)
+    assert found == bid.log_evidence(model, planted.columns, random_seed=1)
+
+
+def test_a_set_with_a_column_twice_and_a_name_that_is_taken_are_errors(planted, model):
+    with pytest.raises(ValueError, match="columns has 'c00' more than once"):
+        bid.log_evidence(model, ["c00", "c01", "c00"])
+    with pytest.raises(ValueError, match="sets has the name 'best found'"):
+        bid.score_sets(model, {"best found": planted.columns})
+
+
+def test_entries_under_a_mask_are_missing(planted, table, model):
+    raw = bid.column_selection(table.iloc[:60].to_numpy())
+    hidden = table.iloc[60:].to_numpy()
+    gaps = np.zeros(hidden.shape, dtype=bool)
+    gaps[:7, 5] = True
+    masked = np.ma.masked_array(np.where(gaps, 1e6, hidden), gaps)
+    chosen = [table.columns.get_loc(column) for column in planted.columns]
+    by_mask, by_nan = (
+        bid.score_sets(raw, {"a": chosen}, rows, best=False, draws=50, random_seed=1)
+        for rows in (masked, np.where(gaps, np.nan, hidden))
+    )
+    pd.testing.assert_frame_equal(by_mask, by_nan)
+
+
+def test_compressed_tables_of_few_rows_have_the_same_shares(table):
+    few = table.iloc[:6, :6]
+    whole, compressed = (
+        bid.score_sets(bid.gbt(data), {"a": ["c00"]}, best=False, draws=50, random_seed=1)
+        for data in (few, bid.compress(few))
+    )
+    np.testing.assert_allclose(whole["r2"], compressed["r2"], rtol=1e-6)
+
+
+def test_intervals_of_the_papers_model_hold_held_out_entries():
+    """Its noise variance is a mean over columns that fit themselves, and too small for the rest."""
+    planted = bid.datasets.make_planted(rows=1500, columns=8, rank=5, noise=0.5, seed=2)
+    model = bid.gbt(planted.A.iloc[:500], bounds=None)
+    sets = {"planted": planted.columns}
+    found = bid.score_sets(model, sets, planted.A.iloc[500:], best=False, draws=50, random_seed=1)
+    # 3000 entries; by σ² itself it is 0.75.
+    assert found.loc["planted", "coverage"] == pytest.approx(0.94, abs=0.02)
+
+
+def test_rows_without_any_usable_row_and_sets_that_are_ruled_out_are_errors(planted, table, model):
+    hidden = table.iloc[60:].copy()
+    hidden[planted.columns[0]] = np.nan
+    with pytest.raises(ValueError, match=f"entry of each of the columns {planted.columns[0]}"):
+        bid.score_sets(model, {"a": planted.columns}, hidden, best=False, draws=10)
+    with pytest.raises(ValueError, match="rules out"):
+        bid.replacements(bid.column_selection(table, include=["c07"]), ["c00"])
 
 
 def test_missing_entries_of_held_out_rows_do_not_count(planted, table, model):
