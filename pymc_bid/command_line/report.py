@@ -128,7 +128,8 @@ def _sets(outcome: "Outcome") -> str:
         items.append(f"<li>… and {len(probable) - MOST_SETS} more</li>")
     return (
         f"<h3>Sets that hold {percent(CREDIBLE)} of the probability</h3>"
-        f"<p>{sets_sentence(outcome)} Sets that differ only by columns that stand for each other count as one.</p>"
+        f"<p>{sets_sentence(outcome)} Sets that differ only by columns that stand for each other "
+        "count as one.</p>"
         f"<ul>{''.join(items)}</ul>"
     )
 
