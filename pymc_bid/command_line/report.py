@@ -25,6 +25,7 @@ from pymc_bid.plots.chains import plot_error, plot_inclusion, plot_size
 from pymc_bid.plots.layout import shorten
 from pymc_bid.plots.matrices import plot_decomposition, plot_weights
 from pymc_bid.plots.sets import plot_replacements, plot_size_curve
+from pymc_bid.results.words import percent
 
 if TYPE_CHECKING:
     from pymc_bid.command_line.fit import Outcome
@@ -126,8 +127,9 @@ def _sets(outcome: "Outcome") -> str:
     if len(probable) > MOST_SETS:
         items.append(f"<li>… and {len(probable) - MOST_SETS} more</li>")
     return (
-        f"<h3>Sets that hold {CREDIBLE:.0%} of the probability</h3><p>{sets_sentence(outcome)} "
-        "Sets that differ only by columns that stand for each other count as one.</p>"
+        f"<h3>Sets that hold {percent(CREDIBLE)} of the probability</h3>"
+        f"<p>{sets_sentence(outcome)} Sets that differ only by columns that stand for each other "
+        "count as one.</p>"
         f"<ul>{''.join(items)}</ul>"
     )
 

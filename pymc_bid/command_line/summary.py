@@ -12,7 +12,7 @@ from rich.text import Text
 
 from pymc_bid.command_line.terminal import plain
 from pymc_bid.plots.chains import WORTH_A_NAME
-from pymc_bid.results.words import percent_interval
+from pymc_bid.results.words import percent, percent_interval
 
 if TYPE_CHECKING:
     from pymc_bid.command_line.fit import Outcome
@@ -55,7 +55,7 @@ def sets_sentence(outcome: "Outcome") -> str:
     share = f"{probable['frequency'].iloc[0]:.2f}"
     if len(probable) == 1:
         return f"One set has a probability of {share}."
-    hold = f"{len(probable)} sets hold {CREDIBLE:.0%} of the probability"
+    hold = f"{len(probable)} sets hold {percent(CREDIBLE)} of the probability"
     return f"{hold}; the one reported has {share}."
 
 
