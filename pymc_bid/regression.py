@@ -93,7 +93,9 @@ def find_far_columns(values: NDArray[np.float64], compressed: bool = False) -> N
         values = values / np.abs(values).max(axis=0)
         # The first row of a compressed matrix is √M times the mean, and the others have none.
         mean = values[0] / np.sqrt(len(values)) if compressed else values.mean(axis=0)
-        spread = np.sqrt(np.mean((values[1:] if compressed else values - mean) ** 2, axis=0))
+        # Of a single row that was compressed nothing is left but its mean.
+        deviations = values[1:] if compressed else values - mean
+        spread = np.sqrt((deviations**2).sum(axis=0) / len(values))
         # What is left of a constant column, whose factor was computed.
         rounding = np.finfo(np.float64).eps * (16 * np.sqrt(len(values)) if compressed else 1)
     return np.flatnonzero(

@@ -71,3 +71,9 @@ def test_columns_are_refused_where_products_do_not_tell_their_entries_apart(scal
     with pytest.raises(ValueError, match="Column 2 of the pool lies further from 0 than 300000"):
         reduce_regression(data / scale, data / scale)
     reduce_regression(data[:, :2] / scale, data[:, :2] / scale)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("compressed", [False, True])
+def test_a_single_row_has_columns_that_do_not_vary(compressed):
+    assert find_far_columns(np.array([[1e9, -2.0, 0.5]]), compressed).size == 0

@@ -35,7 +35,8 @@ def judge(graph: Graph):
     model = graph.build()
     if model is None:
         return NO_MODEL
-    names = [*model.named_vars, *(variable.name for variable in model.value_vars)]
+    values = (variable.name for variable in model.value_vars)
+    names = [*model.named_vars, *values, "target", "pool", "data"]
     refusals, steps = [], []
     with model, strictly():
         for name in set(KINDS) & {variable.name for variable in model.free_RVs}:
@@ -49,7 +50,7 @@ def judge(graph: Graph):
         try:
             walk(model, steps, BOUNDS.get(graph.weights, (-1.0, 1.0)))
         except CLEAR as error:
-            return kind_of(error, [*names, "would have drawn", "target", "entries"])
+            return kind_of(error, [*names, "would have drawn"])
     return DRAWN
 
 
