@@ -153,9 +153,9 @@ def _model(A: pd.DataFrame, options: Namespace) -> tuple[pm.Model, tuple[str, ..
                 model = column_selection(A, options.k, **given)
     except (TypeError, ValueError) as error:
         raise Problem(error) from None
-    name = EXAMPLE_NAME if options.file is None else plain(options.file.name)
+    table = EXAMPLE_NAME if options.file is None else plain(options.file.name)
     # Constructors call the matrix by the name of their argument.
-    said = (re.sub(r"^A\b", str(name), str(warning.message)) for warning in caught)
+    said = (re.sub(r"^A\b", str(table), str(warning.message)) for warning in caught)
     return model, tuple(said)
 
 

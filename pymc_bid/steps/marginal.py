@@ -9,7 +9,7 @@ from pymc_bid.kernels.exact.exchange import make_regressions
 from pymc_bid.kernels.exact.surrogate import with_evidence
 from pymc_bid.kernels.marginal.constants import log_prior_masses
 from pymc_bid.kernels.types import Box, Marginal
-from pymc_bid.steps.settings import FEW_COLUMNS
+from pymc_bid.steps.settings import FEW_COLUMNS, LEAST_UNIT
 
 
 class MarginalBuilder:
@@ -103,8 +103,10 @@ class MarginalBuilder:
         mean, precision = prior.mean, prior.precision
         row_root = np.sqrt(precision.mean(axis=1))
         scaled_mean = mean * row_root[:, None]
-        # Squares of squares would overflow where the squares themselves do not.
-        unit = np.sqrt(products.squares.sum() / max(products.rows.sum(), 1.0)) or 1.0
+        # Squares of squares would overflow where the squares themselves do not, and so would noise
+        # variances in units of data that are next to nothing.
+        least = LEAST_UNIT * np.sqrt(np.nanmax([*scale, *held]))
+        unit = max(np.sqrt(products.squares.sum() / max(products.rows.sum(), 1.0)), least)
         own_log_densities = own.log_densities.copy()
         own_log_densities += np.log(unit) * products.rows[own.targets].sum(axis=1)
         # Targets of a block stand side by side.

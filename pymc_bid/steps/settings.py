@@ -55,3 +55,6 @@ does as well, 2.8e4."""
 MOST_KNOWN = 10
 """Sets that a chain remembers the evidence with bounds of, where the noise is integrated out: its
 own and one of the ladder's are mostly asked for. They are part of what PyMC copies and stores."""
+LEAST_UNIT = 1e-100
+"""That the closed form measures data in, in standard deviations of the noise: its square is a
+number of double precision, and so is the noise variance divided by it."""

@@ -1,5 +1,6 @@
 """Graphs written by hand, some of them decompositions."""
 
+import warnings
 from typing import NamedTuple
 
 import numpy as np
@@ -117,7 +118,8 @@ class Graph(NamedTuple):
     def build(self) -> pm.Model | None:
         """Return the model, None where PyMC does not make one of it."""
         try:
-            with pm.Model() as model:
+            with warnings.catch_warnings(), pm.Model() as model:
+                warnings.simplefilter("ignore", pm.exceptions.ImputationWarning)
                 r, Y = STATES[self.state](), WEIGHTS[self.weights]()
                 LIKELIHOODS[self.likelihood](MEANS[self.mean](r, Y), NOISE[self.noise]())
                 BESIDE[self.beside](r, Y)

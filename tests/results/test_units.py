@@ -127,6 +127,13 @@ def test_new_rows_are_predicted_in_the_units_of_the_data(result):
     np.testing.assert_array_equal(found["mean"][:, J], HIDDEN.iloc[:, J])
 
 
+def test_masked_entries_of_new_rows_are_missing(result):
+    rows = TABLE.head().to_numpy()
+    masked = np.ma.masked_array(np.where(np.eye(*rows.shape), 1e6, rows), np.eye(*rows.shape))
+    with pytest.raises(ValueError, match="new_rows has 1 entries that are nan"):
+        result.transform(masked)
+
+
 def test_a_saved_result_predicts_the_same(result, tmp_path):
     result.to_netcdf(tmp_path / "result.nc")
     again = bid.InterpolativeDecomposition.from_netcdf(tmp_path / "result.nc")
