@@ -9,6 +9,9 @@ from pymc.step_methods import STEP_METHODS
 import pymc_bid as bid
 from tests.reference.monte_carlo import assert_uniform_ranks, randomised_rank
 
+# Models are made of zeros, and their data drawn afterwards.
+pytestmark = pytest.mark.filterwarnings("ignore:A has constant columns")
+
 CASES = [
     (name, k, identity) for name in ("gbt", "gbtn") for k in (None, 2) for identity in (False, True)
 ]

@@ -23,6 +23,8 @@ MODELS = ["gbt", "gbtn"]
 SIZES = [None, 2]
 BOUNDS = [(-1.0, 1.0), (-2.0, 2.0)]
 POOLS = [False, True, "identity"]
+# Prior of the variance of chosen columns, with the identity.
+OWN = {"alpha_omega": 2.0, "beta_omega": 1.5}
 
 EVERY = list(product(SCHEMES, MODELS, SIZES, BOUNDS, POOLS))
 # Each pair of values of two factors occurs at least once, with the scheme as a factor below.
@@ -79,7 +81,7 @@ def check(scheme, name, size, bounds, pool_given, columns, draws, largest):
         log_prior=bernoulli_log_prior(0.5) if size is None else subset_log_prior(size),
         alpha_sigma=2.0,
         beta_sigma=1.0,
-        own_log_density=own_log_density(pool, 2.0, 1.5) if identity else None,
+        own_log_density=own_log_density(pool, *OWN.values()) if identity else None,
     )
     model = getattr(bid, name)(
         target,
@@ -89,8 +91,7 @@ def check(scheme, name, size, bounds, pool_given, columns, draws, largest):
         alpha_sigma=2.0,
         beta_sigma=1.0,
         identity=identity,
-        alpha_omega=2.0,
-        beta_omega=1.5,
+        **OWN if identity else {},
     )
     steps = make_steps(model, seed=3, scheme=scheme, nu=1)
     visited = run_states(steps, model.initial_point(random_seed=5), draws)
@@ -230,8 +231,7 @@ def test_states_with_columns_that_are_noise_groups_are_visited_as_often(few, mon
         noise="column",
         alpha_sigma=2.0,
         beta_sigma=1.0,
-        alpha_omega=2.0,
-        beta_omega=1.5,
+        **OWN,
     )
     steps = make_steps(model, seed=3, scheme="collapsed", nu=1)
     visited = run_states(steps, model.initial_point(random_seed=5), QUICK[0])

@@ -38,6 +38,7 @@ def test_errors_are_those_of_the_point(options, scheme):
         )
 
 
+@pytest.mark.filterwarnings("ignore:A has columns the last of which")
 def test_errors_of_a_nearly_perfect_fit_are_computed_from_the_residual():
     rng = np.random.default_rng(6)
     basis = rng.normal(size=(30, 2))

@@ -9,6 +9,9 @@ from pymc.util import get_random_generator
 import pymc_bid as bid
 from tests.reference.monte_carlo import assert_means_agree
 
+# Models are made of zeros, and their data drawn afterwards.
+pytestmark = pytest.mark.filterwarnings("ignore:A has constant columns")
+
 SETTINGS = {"alpha_sigma": 4.0, "beta_sigma": 3.0}
 IDENTITY = {"identity": True, "own_mean": 0.3, "alpha_omega": 4.0, "beta_omega": 3.0}
 CASES = [

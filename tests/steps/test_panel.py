@@ -8,6 +8,9 @@ import pytest
 from pymc_bid.steps import marginal
 from tests.helpers.panel import Problem, make_problem, run, standardised, tables
 
+# Tables are peculiar on purpose, which constructors say.
+pytestmark = pytest.mark.filterwarnings("ignore:A has (constant )?columns")
+
 NUMBER = int(os.environ.get("PYMC_BID_PANEL", "100"))
 
 # With copies of all kinds, both kinds of noise, free and fixed K.

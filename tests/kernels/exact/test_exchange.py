@@ -12,6 +12,9 @@ from pymc_bid.kernels.exact.exchange import log_box_masses, make_regressions, we
 from pymc_bid.regression import reduce_regression
 from tests.helpers.marginals import marginal_of
 
+# Tables are peculiar on purpose, which constructors say.
+pytestmark = pytest.mark.filterwarnings("ignore:A has columns")
+
 
 @numba.njit
 def mass_at(state, log_variances, box):

@@ -9,7 +9,11 @@ from pymc_bid.kernels.exact.surrogate import find_evidence, propose_noise
 from pymc_bid.kernels.marginal.evidence import log_evidence
 from tests.helpers.marginals import marginal_of
 
-pytestmark = pytest.mark.usefixtures("interpreted")
+# The table has a copy on purpose, which constructors say.
+pytestmark = [
+    pytest.mark.usefixtures("interpreted"),
+    pytest.mark.filterwarnings("ignore:A has columns that are copies"),
+]
 
 RNG = np.random.default_rng(2)
 A = RNG.normal(size=(20, 3)) @ RNG.normal(size=(3, 6)) + 0.3 * RNG.normal(size=(20, 6))
