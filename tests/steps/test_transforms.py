@@ -33,7 +33,7 @@ def test_the_steps_are_found_in_a_model_with_transforms_and_draw_the_same(model)
         np.testing.assert_allclose(transformed, plain, rtol=1e-8)
 
 
-@pytest.mark.filterwarnings("ignore:`find_MAP` will return:FutureWarning")
+@pytest.mark.filterwarnings("ignore:`find_MAP` will:FutureWarning")
 def test_a_posterior_mode_lies_within_the_bounds(model):
     given = pm.do(model, {"r": np.array([1, 1, 0, 0])})
     with change_value_transforms(given, TRANSFORMS):
