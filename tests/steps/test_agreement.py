@@ -12,6 +12,7 @@ PLANTED = bid.datasets.make_planted(rows=90, columns=PAIRS, rank=6, noise=0.3, s
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:A has columns that are copies")
 @pytest.mark.parametrize("identity", [False, True])
 @pytest.mark.parametrize("seed", [51, 52])
 def test_copies_of_a_column_are_chosen_equally_often_from_every_start(seed, identity):
