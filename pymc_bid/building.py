@@ -22,6 +22,7 @@ from pymc_bid.inputs import (
     read_bounds,
     read_matrix,
     read_numbers,
+    read_switch,
 )
 from pymc_bid.rollback import all_or_nothing
 from pymc_bid.standardising import standardise, without_constants
@@ -57,6 +58,10 @@ def build_model(
 
     A `raw` table comes as it is: constant columns are left out, and the others may be standardised.
     """
+    identity, standardize = (
+        read_switch(identity, "identity"),
+        read_switch(standardize, "standardize"),
+    )
     target = read_matrix(A, "A", "mask" if standardize and missing == "zero" else missing)
     include, exclude = list_columns(include, "include"), list_columns(exclude, "exclude")
     if not identity:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pytensor.graph.basic import Variable
 
-from pymc_bid.inputs import read_count, read_numbers
+from pymc_bid.inputs import places_of, read_count, read_numbers
 
 
 def read_choice(
@@ -78,6 +78,8 @@ def _random_size(expected, included: int, free: int) -> dict[str, float]:
     """Return the beta-binomial's parameters, the smaller of them 1, that have a given mean."""
     if expected is None:
         return {"alpha": 1.0, "beta": 1.0}
+    if isinstance(expected, bool | str) or np.ndim(expected):
+        raise TypeError(f"expected must be a number, got {expected!r}.")
     mean = float(read_numbers(expected, "expected", "finite")) - included
     if not 0 < mean < free:
         raise ValueError(
@@ -103,8 +105,8 @@ def _positions(given: list, labels: NDArray, left_out: Sequence, name: str) -> l
     """Return where the columns are that an argument names."""
     found = []
     for label in given:
-        places = [place for place, other in enumerate(labels) if other == label]
-        if not places and any(other == label for other in left_out):
+        places = places_of(label, labels)
+        if not places and places_of(label, left_out):
             raise ValueError(
                 f"{name} has {label!r}, which is constant: such columns are left out of the model."
             )

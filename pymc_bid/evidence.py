@@ -9,7 +9,7 @@ from pymc.model import Model
 from scipy.special import gammaln, logsumexp
 
 from pymc_bid.graph.decomposition import Decomposition, find_decompositions
-from pymc_bid.inputs import list_columns, read_whole_number
+from pymc_bid.inputs import list_columns, places_of, read_whole_number
 from pymc_bid.kernels.exact.surrogate import find_evidence
 from pymc_bid.steps.exchange import ChainState, Conditional, Given
 from pymc_bid.steps.marginal import MarginalBuilder
@@ -118,6 +118,7 @@ class SetsOfModel:
         size = decomposition.regression().shape[0]
         dims = model.named_vars_to_dims.get(name)
         self.labels = list(model.coords[dims[0]]) if dims else list(range(size))
+        self._constants = model.coords.get(self.prefix + "constant", ())
         joint, point = decomposition.joint, model.initial_point()
         self._free = all(part.noise.variance is not None for part in joint.parts)
         for part in joint.parts:
@@ -146,15 +147,17 @@ class SetsOfModel:
 
     def read(self, columns: Iterable[Any], name: str = "columns") -> NDArray[np.int64]:
         """Return the set that has these labels; errors call it by `name`."""
-        columns = list_columns(columns, name)
-        for column in columns:
-            if column not in self.labels:
-                raise ValueError(
-                    f"{name} has {column!r}, which is no column to choose from in the model."
-                )
-            if columns.count(column) > 1:
+        state = np.zeros(len(self.labels), dtype=np.int64)
+        for column in list_columns(columns, name):
+            places = places_of(column, self.labels)
+            if not places:
+                constant = places_of(column, self._constants)
+                why = "constant and left out of" if constant else "no column to choose from in"
+                raise ValueError(f"{name} has {column!r}, which is {why} the model.")
+            if state[places].any():
                 raise ValueError(f"{name} has {column!r} more than once.")
-        return np.array([label in columns for label in self.labels], dtype=np.int64)
+            state[places] = 1
+        return state
 
     def labels_of(self, state: NDArray[np.int64]) -> list:
         """Return the labels of a set."""

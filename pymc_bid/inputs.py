@@ -130,6 +130,23 @@ def list_columns(given: Iterable, name: str) -> list:
     return list(given)
 
 
+def places_of(label: Any, labels: Iterable) -> list[int]:
+    """Return where a label stands, which results write as text where labels are of many types."""
+    return [
+        place
+        for place, other in enumerate(labels)
+        # True is no other word for column 1.
+        if str(other) == str(label) or (other == label and not isinstance(label, bool | np.bool_))
+    ]
+
+
+def read_switch(value: Any, name: str) -> bool:
+    """Return a value that is True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name} must be True or False, got {value!r}.")
+    return bool(value)
+
+
 def read_whole_number(value: Any, name: str, least: int = 1) -> int:
     """Return `value`, a whole number that is not below `least`."""
     if isinstance(value, bool) or int(value) != value or value < least:

@@ -1,6 +1,7 @@
 """The constructors: a table's columns selected, and the paper's models, GBT and GBTN."""
 
 from pymc_bid.building import build_model
+from pymc_bid.inputs import read_switch
 
 
 def column_selection(
@@ -87,7 +88,7 @@ def column_selection(
     >>> [name for name in ("center", "scale") if name in idata["constant_data"]]
     ['center', 'scale']
     """
-    known = dict((gbtn if hierarchical else gbt).__kwdefaults__)
+    known = dict((gbtn if read_switch(hierarchical, "hierarchical") else gbt).__kwdefaults__)
     chosen = {"inclusion": inclusion, "include": include, "exclude": exclude}
     known |= {"alpha_sigma": alpha_sigma, "beta_sigma": beta_sigma}
     numbers = set(known) - {"pool", "bounds", "identity", "missing", "noise", *chosen}

@@ -134,3 +134,26 @@ def test_a_column_that_nobody_explains_has_the_same_density_chosen_or_not():
     none, everything = evidence([]), evidence(list(TABLE))
     assert abs(none.value - everything.value) < 5 * none.standard_error < 0.02
     assert evidence([], alpha_sigma=0.1).value < none.value - 1
+
+
+def test_labels_of_several_types_are_known_by_their_text_too():
+    table = pd.DataFrame(np.random.default_rng(3).normal(size=(20, 3))).assign(extra=1.0)
+    table["extra"] = table[0] + 0.1 * table[1]
+    model = bid.column_selection(table, include=["0"], exclude=[1])
+    drawn = pm.draw(model["r"], 20, random_seed=1)
+    assert (drawn[:, 0] == 1).all() and (drawn[:, 1] == 0).all()
+    assert bid.log_evidence(model, ["0", "extra"]) == bid.log_evidence(model, [0, "extra"])
+    with pytest.raises(ValueError, match="include has True, which is no column"):
+        bid.column_selection(table, include=[True])
+
+
+@pytest.mark.parametrize("expected", [True, "3", [1.0, 2.0]])
+def test_an_expected_number_is_a_number(expected):
+    with pytest.raises(TypeError, match="expected must be a number"):
+        bid.column_selection(TABLE, expected=expected)
+
+
+@pytest.mark.parametrize("name", ["standardize", "hierarchical"])
+def test_a_switch_is_true_or_false(name):
+    with pytest.raises(TypeError, match=f"{name} must be True or False, got 'no'"):
+        bid.column_selection(TABLE, **{name: "no"})

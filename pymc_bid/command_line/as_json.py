@@ -11,6 +11,7 @@ import pandas as pd
 
 from pymc_bid.command_line.summary import CREDIBLE
 from pymc_bid.command_line.terminal import knows_all_letters
+from pymc_bid.results.size_prior import size_prior
 
 if TYPE_CHECKING:
     from pymc_bid.command_line.fit import Outcome
@@ -20,12 +21,14 @@ def print_json(outcome: "Outcome", written: Iterable[Path]) -> None:
     """Print everything that the table shows, and more, as JSON."""
     result, options, verdict = outcome.result, outcome.options, outcome.verdict
     sizes = outcome.idata["posterior"].sizes
+    prior = size_prior(outcome.model, "r")
     found: dict[str, Any] = {
         "source": outcome.source,
         "headline": result.headline(),
         "rows": result.data.sizes["row"],
         "columns": result.data.sizes["column"],
-        "model": options.model,
+        "model": options.model if options.paper else "column_selection",
+        "hierarchical": options.model == "gbtn",
         "identity": not options.paper,
         "scale": options.scale,
         **{name: getattr(options, name) for name in ("k", "expected", "include", "exclude")},
@@ -37,6 +40,7 @@ def print_json(outcome: "Outcome", written: Iterable[Path]) -> None:
         "chosen": [str(name) for name in result.columns],
         "planted": outcome.planted,
         "number_of_columns": {str(k): float(p) for k, p in result.size.items()},
+        "number_of_columns_before": None if prior is None else _numbers(pd.Series(prior)),
         "inclusion": _numbers(result.inclusion["inclusion"]),
         "inclusion_mcse": _numbers(result.inclusion["mcse"]),
         "r2": _rows(result.r2),
@@ -52,6 +56,8 @@ def print_json(outcome: "Outcome", written: Iterable[Path]) -> None:
         "weights_from_draws": int(result.data.attrs["draws_used"]),
         "weights": _rows(result.W.to_pandas()),
         "weights_sd": _rows(result.W_sd.to_pandas()),
+        "slopes": _rows(result.slopes.to_pandas()),
+        "intercept": _numbers(result.intercept.to_pandas()),
         "converged": verdict.converged,
         "verdict": list(verdict.reasons),
         "diagnostics": _rows(verdict.table),

@@ -81,7 +81,8 @@ def fit(options: Namespace, interrupts: Interrupts) -> Outcome:
     register_steps()
     model, warned = _model(prepared.A, options)
     notes += warned
-    check_scores(model, lists)
+    held_out = _read_held_out(options, prepared)
+    check_scores(model, lists, held_out)
     if not options.quiet:
         for note in notes:
             print(f"pymc-bid: {note}", file=sys.stderr)
@@ -91,12 +92,12 @@ def fit(options: Namespace, interrupts: Interrupts) -> Outcome:
         warnings.simplefilter("ignore")
         result = decompose(idata, prepared.A, model=model, random_seed=options.seed)
         verdict = check_convergence(idata)
-        alternatives = Alternatives(None, None, None)
+        alternatives = Alternatives()
         # Whoever interrupts wants an end.
         if interrupts.received is None:
-            alternatives = score_alternatives(model, idata, result, lists, options.seed)
+            alternatives = score_alternatives(model, idata, result, lists, held_out, options.seed)
     if options.paper:
-        result = _in_units(result, table, prepared)
+        result = _in_units(result, prepared)
     drawn = idata["posterior"].sizes
     interrupted = drawn["chain"] * drawn["draw"] < options.chains * options.draws
     outcome = Outcome(
@@ -127,6 +128,17 @@ def _read(options: Namespace) -> tuple[str, list[str] | None, pd.DataFrame, tupl
     return plain(options.file.name), None, table, read.notes
 
 
+def _read_held_out(options: Namespace, prepared: Prepared) -> pd.DataFrame | None:
+    """Return other rows as the model takes them, with the columns that it has."""
+    if options.held_out is None:
+        return None
+    path = options.held_out
+    table = check_numbers(name_rows(read_file(path, options.header).values), path, [])
+    columns = prepared.A.columns
+    pick_names(list(columns), table.columns, "--held-out", path)
+    return (table[columns] - prepared.centre) / prepared.scale
+
+
 def _model(A: pd.DataFrame, options: Namespace) -> tuple[pm.Model, tuple[str, ...]]:
     """Return the model, and what its constructor says of the data."""
     given: dict[str, Any] = {}
@@ -152,11 +164,14 @@ def _model(A: pd.DataFrame, options: Namespace) -> tuple[pm.Model, tuple[str, ..
                 given |= {"hierarchical": options.model == "gbtn"}
                 model = column_selection(A, options.k, **given)
     except (TypeError, ValueError) as error:
-        raise Problem(error) from None
+        raise Problem(_of_the_table(error, options)) from None
+    return model, tuple(_of_the_table(warning.message, options) for warning in caught)
+
+
+def _of_the_table(said: Warning | Exception | str, options: Namespace) -> str:
+    """Return what a constructor says of the matrix, which it calls by its argument, of the file."""
     table = EXAMPLE_NAME if options.file is None else plain(options.file.name)
-    # Constructors call the matrix by the name of their argument.
-    said = (re.sub(r"^A\b", str(table), str(warning.message)) for warning in caught)
-    return model, tuple(said)
+    return re.sub(r"^A\b", lambda _: str(table), str(said))
 
 
 def _sample(model: pm.Model, options: Namespace, interrupts: Interrupts) -> Any:
@@ -195,12 +210,11 @@ def _sample(model: pm.Model, options: Namespace, interrupts: Interrupts) -> Any:
             logger.setLevel(level)
 
 
-def _in_units(
-    result: InterpolativeDecomposition, table: pd.DataFrame, prepared: Prepared
-) -> InterpolativeDecomposition:
+def _in_units(result: InterpolativeDecomposition, prepared: Prepared) -> InterpolativeDecomposition:
     """Return a decomposition of standardised columns as one of the columns in the file."""
     units = {"center": ("column", prepared.centre), "scale": ("column", prepared.scale)}
-    C = ("row", "chosen"), table.to_numpy()[:, result.positions]
+    chosen = result.positions
+    C = result.data["C"] * prepared.scale[chosen] + prepared.centre[chosen]
     return InterpolativeDecomposition(result.data.assign(units | {"C": C}))
 
 

@@ -160,6 +160,12 @@ def _add_fit_arguments(fit: argparse.ArgumentParser) -> None:
         help="lists of columns to compare with what is found: a name on each line, or on each line "
         "a list such as 'ours: alcohol, ash'",
     )
+    add(
+        "--held-out",
+        type=Path,
+        metavar="ROWS.csv",
+        help="other rows of the same columns, to measure on them too what columns explain",
+    )
     add("--out", type=Path, metavar="RESULT.nc", help="write the decomposition to a netCDF file")
     add("--report", type=Path, metavar="REPORT.html", help="write one page with pictures")
     add("--json", action="store_true", help="print JSON in place of a table")

@@ -12,8 +12,10 @@ from pymc_bid.command_line.main import Problem
 from pymc_bid.command_line.terminal import plain
 from pymc_bid.command_line.text_files import Table, read_text, text_columns
 from pymc_bid.compression import require_real_matrix
+from pymc_bid.inputs import read_matrix
 from pymc_bid.memory import free_memory
 from pymc_bid.results.convergence import some
+from pymc_bid.standardising import mean_and_spread
 
 ENDINGS = ".csv, .tsv, .parquet, .npy, .zarr"
 MOSTLY = 0.5
@@ -158,6 +160,8 @@ def pick_names(asked: list[str], known: pd.Index, option: str, path: Path) -> li
     for text in asked:
         # A name may have a comma of its own.
         names += [text] if text in known else [name.strip() for name in text.split(",")]
+    if not all(names):
+        raise Problem(f"{option}: a list without a name of a column in it.")
     unknown = [name for name in names if name not in known]
     if unknown:
         raise Problem(f"{option}: {path} has no column {', '.join(unknown)}.")
@@ -198,12 +202,12 @@ def check_numbers(table: pd.DataFrame, path: Path, drop: list[str]) -> pd.DataFr
 
 def standardise(table: pd.DataFrame, scale: str) -> Prepared:
     """Centre and scale each column, or nothing."""
-    values, columns = table.to_numpy(), table.shape[1]
+    columns = table.shape[1]
     centre, spread = np.zeros(columns), np.ones(columns)
     if scale != "none":
-        centre, spread = np.nanmean(values, axis=0), np.nanstd(values, axis=0)
-    # A constant column has nothing to be divided by.
-    spread = np.where(spread > 0, spread, 1.0)
+        centre, spread = mean_and_spread(read_matrix(table, "A", "mask"))
+        # A constant column has nothing to be divided by.
+        spread = np.where(spread > 0, spread, 1.0)
     return Prepared((table - centre) / spread, centre, spread)
 
 

@@ -20,6 +20,7 @@ from pymc_bid.command_line.summary import (
     sets_sentence,
     share_words,
     with_error,
+    worth_showing,
 )
 from pymc_bid.plots.chains import plot_error, plot_inclusion, plot_size
 from pymc_bid.plots.layout import shorten
@@ -128,8 +129,7 @@ def _sets(outcome: "Outcome") -> str:
         items.append(f"<li>… and {len(probable) - MOST_SETS} more</li>")
     return (
         f"<h3>Sets that hold {percent(CREDIBLE)} of the probability</h3>"
-        f"<p>{sets_sentence(outcome)} Sets that differ only by columns that stand for each other "
-        "count as one.</p>"
+        f"<p>{sets_sentence(outcome)}</p>"
         f"<ul>{''.join(items)}</ul>"
     )
 
@@ -147,16 +147,17 @@ def _groups(result) -> str:
 
 
 def _scores(scores: pd.DataFrame | None) -> str:
-    if scores is None or len(scores) < 2:
+    if scores is None or not worth_showing(scores):
         return ""
+    where = " on held-out rows" * ("coverage" in scores)
     items = []
     for name, row in scores.iterrows():
         explained, evidence, probability = score_words(row)
         columns = escape(", ".join(map(str, row["columns"])))
         items.append(
             f"<li><strong>{escape(str(name))}</strong>: {columns}."
-            f"<br>R² of the others {explained}, log evidence {evidence}, probability among these "
-            f"lists {probability}.</li>"
+            f"<br>R² of the others{where} {explained}, log evidence {evidence}, probability "
+            f"among these lists {probability}.</li>"
         )
     return f"<h3>Lists of columns, scored</h3><ul>{''.join(items)}</ul>"
 

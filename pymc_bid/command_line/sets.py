@@ -21,11 +21,13 @@ FOUND = "found"
 
 
 class Alternatives(NamedTuple):
-    """What other sets are worth; None where the model does not say."""
+    """What other sets are worth; None where that is not known."""
 
-    scores: pd.DataFrame | None
-    curve: pd.DataFrame | None
-    replacements: pd.DataFrame | None
+    scores: pd.DataFrame | None = None
+    curve: pd.DataFrame | None = None
+    replacements: pd.DataFrame | None = None
+    failure: str | None = None
+    """Why it is not, if there was an error."""
 
 
 def read_lists(path: Path | None, columns: pd.Index) -> dict[str, list[str]]:
@@ -52,17 +54,25 @@ def read_lists(path: Path | None, columns: pd.Index) -> dict[str, list[str]]:
             name, colon, members = line.rpartition(":")
             if line in columns or not colon:
                 name, members = f"list {number}", line
-            lists[name.strip()] = [members.strip()]
+            name = name.strip()
+            if name in lists or name == FOUND:
+                kind = "what was found" if name == FOUND else "a list before it"
+                raise Problem(f"--score: {path} calls a list {name}, which is {kind}.")
+            lists[name] = [members.strip()]
     return {name: pick_names(asked, columns, "--score", path) for name, asked in lists.items()}
 
 
-def check_scores(model: pm.Model, lists: dict[str, list[str]]) -> None:
-    """Find out before sampling that lists can be scored after it."""
-    if lists:
+def check_scores(
+    model: pm.Model, lists: dict[str, list[str]], held_out: pd.DataFrame | None
+) -> None:
+    """Find out before sampling that lists can be scored after it, and on held-out rows."""
+    asked = [("--score", lists, None)] if lists else []
+    asked += [("--held-out", {FOUND: []}, held_out)] if held_out is not None else []
+    for option, sets, rows in asked:
         try:
-            score_sets(model, lists, best=False, draws=2, random_seed=0)
+            score_sets(model, sets, rows, best=False, draws=2, random_seed=0)
         except (TypeError, ValueError) as error:
-            raise Problem(f"--score: {error}") from None
+            raise Problem(f"{option}: {error}") from None
 
 
 def score_alternatives(
@@ -70,6 +80,7 @@ def score_alternatives(
     idata: Any,
     result: InterpolativeDecomposition,
     lists: dict[str, list[str]],
+    held_out: pd.DataFrame | None,
     seed: int | None,
 ) -> Alternatives:
     """Score the lists next to what was found, several numbers of columns, every replacement."""
@@ -77,10 +88,11 @@ def score_alternatives(
     most = min(number + max(MORE, number // 2), result.data.sizes["basis"] - 1)
     sizes = {*np.linspace(0, most, MOST_SIZES).round().astype(int).tolist(), *result.size.index}
     try:
-        scores = score_sets(model, {FOUND: chosen, **lists}, best=False, random_seed=seed)
-        curve = size_curve(model, sorted(sizes), idata=idata, random_seed=seed)
+        sets = {FOUND: chosen, **lists}
+        scores = score_sets(model, sets, held_out, best=False, random_seed=seed)
+        curve = size_curve(model, sorted(sizes), held_out, idata=idata, random_seed=seed)
         cost = replacements(model, chosen) if chosen else None
-    except (TypeError, ValueError):
-        # A hierarchical prior has no closed form.
-        return Alternatives(None, None, None)
+    except (TypeError, ValueError) as error:
+        # The draws are worth more than what is said beside them.
+        return Alternatives(failure=str(error))
     return Alternatives(scores, curve, cost if cost is not None and cost.size else None)

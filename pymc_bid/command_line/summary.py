@@ -54,8 +54,11 @@ def sets_sentence(outcome: "Outcome") -> str:
     probable = outcome.result.credible_sets(CREDIBLE)
     share = f"{probable['frequency'].iloc[0]:.2f}"
     if len(probable) == 1:
-        return f"One set has a probability of {share}."
-    hold = f"{len(probable)} sets hold {percent(CREDIBLE)} of the probability"
+        return f"One set, up to interchangeable columns, has a probability of {share}."
+    hold = (
+        f"{len(probable)} sets, up to interchangeable columns, hold {percent(CREDIBLE)} of the "
+        "probability"
+    )
     return f"{hold}; the one reported has {share}."
 
 
@@ -68,6 +71,8 @@ def notes_of(outcome: "Outcome") -> list[str]:
             f"Sampling was interrupted; {sizes['chain']} chains of {sizes['draw']} draws were "
             "kept, and no other sets were scored."
         )
+    if outcome.alternatives.failure is not None:
+        notes.append(f"Other sets could not be scored: {outcome.alternatives.failure}")
     return notes
 
 
@@ -105,7 +110,7 @@ def _print_page(console: Console, outcome: "Outcome", written: Iterable[Path]) -
     for members in result.groups["columns"].iloc[:4]:
         lines.append(f"interchangeable: {' / '.join(map(plain, members))}")
     scores = outcome.alternatives.scores
-    if scores is not None and len(scores) > 1:
+    if scores is not None and worth_showing(scores):
         console.print(Text("\n".join(filter(None, lines))))
         lines = []
         console.print(_score_table(scores))
@@ -118,12 +123,18 @@ def _print_page(console: Console, outcome: "Outcome", written: Iterable[Path]) -
 
 def _score_table(scores: pd.DataFrame) -> Table:
     table = Table(title=None, show_edge=False, pad_edge=False)
-    for heading in ("list", "columns", "R² of the others", "log evidence", "probability"):
+    rows = ", held-out rows" * ("coverage" in scores)
+    for heading in ("list", "columns", f"R² of the others{rows}", "log evidence", "probability"):
         table.add_column(heading, overflow="fold")
     for name, row in scores.iterrows():
         cells = [plain(name), str(row["size"]), *score_words(row)]
         table.add_row(*map(Text, cells))
     return table
+
+
+def worth_showing(scores: pd.DataFrame) -> bool:
+    """Whether scores say more than is known of what was found: of lists, or on other rows."""
+    return len(scores) > 1 or "coverage" in scores
 
 
 def score_words(row: pd.Series) -> list[str]:

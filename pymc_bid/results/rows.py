@@ -105,6 +105,8 @@ class Rows:
         draws, is: no quantile is asked for.
         """
         values, observed = self._usable(active)
+        if active.size == values.shape[1]:
+            return np.full(active.size, np.nan)
         if self._fit_themselves:
             noise = self._noise_of_others(active, weights)
         inside, deviation = np.zeros(values.shape, dtype=bool), np.sqrt(noise)[:, None]

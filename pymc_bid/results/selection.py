@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import squareform
 
+from pymc_bid.inputs import places_of
+
 ALIKE = 0.9
 EXCHANGE = 0.4
 SELDOM = 0.05
@@ -172,9 +174,9 @@ def _own_columns(choose: Sequence, labels: NDArray) -> NDArray[np.int64]:
         if given.shape != labels.shape:
             raise ValueError(f"choose is a mask of length {given.size} for {labels.size} columns.")
         return np.flatnonzero(given)
-    places = {label: place for place, label in enumerate(labels.tolist())}
-    missing = [item for item in given.tolist() if item not in places]
-    found = np.array([places.get(item, -1) for item in given.tolist()], dtype=np.int64)
+    places = [places_of(label, labels) for label in choose]
+    missing = [label for label, where in zip(choose, places, strict=True) if not where]
+    found = np.array([where[0] if where else -1 for where in places], dtype=np.int64)
     if missing and given.dtype.kind in "iu" and labels.dtype.kind not in "iu":
         outside = given[(given < 0) | (given >= labels.size)]
         if outside.size:

@@ -16,6 +16,7 @@ from pymc_bid.command_line.as_json import print_json
 from pymc_bid.command_line.main import DONE, UNUSABLE, main
 from pymc_bid.command_line.summary import print_summary
 from pymc_bid.command_line.terminal import allow_any_letter, plain, until_reader_leaves
+from pymc_bid.results.size_prior import size_prior
 from pymc_bid.results.words import percent_interval
 
 
@@ -35,6 +36,11 @@ def test_json_has_the_numbers_of_the_result(run):
     assert found["r2"]["c06"]["lower"] == pytest.approx(result.r2.loc["c06", "lower"])
     weights = result.W.to_pandas()
     assert found["weights"][weights.index[0]]["c06"] == pytest.approx(weights["c06"].iloc[0])
+    slopes, intercept = result.slopes.to_pandas(), result.intercept.to_pandas()
+    assert found["slopes"][slopes.index[0]]["c06"] == pytest.approx(slopes["c06"].iloc[0])
+    assert found["intercept"]["c06"] == pytest.approx(intercept["c06"])
+    before = size_prior(run.outcome.model, "r")
+    assert list(found["number_of_columns_before"].values()) == pytest.approx(list(before))
     assert found["sets"][0]["columns"] == found["chosen"]
     assert found["diagnostics"]["error"]["r_hat"] > 0.9
     assert set(found["replacements"]) == set(found["chosen"]) - set(found["include"])
@@ -45,6 +51,7 @@ def test_json_has_the_numbers_of_the_result(run):
 
 def test_json_has_what_was_asked_of_the_model(run):
     found = run.json
+    assert found["model"] == "column_selection" and found["hierarchical"] is False
     assert found["k"] is None and found["expected"] == 3 and found["noise"] == "column"
     assert found["include"] == ["flow [/min]"] and found["exclude"] == ["°C, outside", "c07"]
 
@@ -60,7 +67,8 @@ def test_sets_that_hold_most_of_the_probability_are_listed(run, page, monkeypatc
     assert f"{probable['frequency'].iloc[0]:.2f}: {', '.join(probable['columns'].iloc[0])}" in words
     monkeypatch.setenv("COLUMNS", "120")
     share = f"{probable['frequency'].iloc[0]:.2f}"
-    said = "One set has a probability of" if len(probable) == 1 else "the one reported has"
+    one = "One set, up to interchangeable columns, has a probability of"
+    said = one if len(probable) == 1 else "the one reported has"
     assert f"{said} {share}." in shown(run.outcome)
 
 

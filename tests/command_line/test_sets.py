@@ -29,6 +29,9 @@ def test_lists_are_read_by_lines(tmp_path, content, lists):
     [
         ("a\nz\n", "--score: .* has no column z"),
         ("# nothing\n", "has no names"),
+        ("ours: a\nours: b\n", "calls a list ours, which is a list before it"),
+        ("found: a\n", "calls a list found, which is what was found"),
+        ("ours:\n", "without a name of a column"),
         (None, "No such file"),
     ],
 )
