@@ -142,7 +142,8 @@ def test_labels_of_several_types_are_known_by_their_text_too():
     model = bid.column_selection(table, include=["0"], exclude=[1])
     drawn = pm.draw(model["r"], 20, random_seed=1)
     assert (drawn[:, 0] == 1).all() and (drawn[:, 1] == 0).all()
-    assert bid.log_evidence(model, ["0", "extra"]) == bid.log_evidence(model, [0, "extra"])
+    text, number = (bid.log_evidence(model, [x, "extra"], random_seed=1) for x in ("0", 0))
+    assert text == number
     with pytest.raises(ValueError, match="include has True, which is no column"):
         bid.column_selection(table, include=[True])
 
