@@ -2,6 +2,7 @@
 
 import base64
 import io
+import math
 from html import escape
 from importlib.resources import files
 from string import Template
@@ -140,7 +141,8 @@ def _groups(result) -> str:
         return ""
     items = "".join(
         f"<li>{escape(' / '.join(map(str, row.columns)))}: at least one is chosen with probability "
-        f"{row.probability:.2f}; any two are correlated by {row.least_correlation:.2f} or more</li>"
+        f"{row.probability:.2f}; any two have a |correlation| of "
+        f"{math.floor(100 * row.least_correlation + 1e-6) / 100:.2f} or more</li>"
         for row in groups.head(12).itertuples(index=False)
     )
     return f"<h3>Columns that stand for each other</h3><ul>{items}</ul>"
