@@ -6,26 +6,15 @@ import _signal
 import threading
 from collections.abc import Callable
 from functools import wraps
-from typing import Any
 
-_waiting: list[tuple[int, Any]] = []
-"""Interrupts that came in while a function was not to be interrupted."""
-
-
-class _GaveWay(BaseException):
-    """A function ended early because an interrupt waits."""
-
-
-def give_way() -> None:
-    """End what `finish_before_interrupt` protects if an interrupt waits: between two kernels."""
-    if _waiting:
-        raise _GaveWay
+from pymc_bid.kernels.interrupts import GaveWay, waiting
 
 
 def finish_before_interrupt(function: Callable) -> Callable:
     """Let a function end before an interrupt (SIGINT) that came in meanwhile is handled.
 
-    Or let it get to where it gives way. If the handler lets the program go on, it starts again.
+    Or let it get to where it gives way, in Python or in a kernel. If the handler lets the program
+    go on, it starts again.
 
     A KeyboardInterrupt that is raised while numba loads or compiles a kernel leaves its registries
     in a state in which nothing can be loaded any more; and one that is raised while it takes a
@@ -47,12 +36,12 @@ def finish_before_interrupt(function: Callable) -> Callable:
         gave_way = False
         try:
             result = function(*arguments, **options)
-        except _GaveWay:
+        except GaveWay:
             gave_way = True
         finally:
             _signal.signal(_signal.SIGINT, handler)
-            received = _waiting[:1]
-            _waiting.clear()
+            received = waiting[:1]
+            waiting.clear()
         if received:
             handler(*received[0])
         return finished(*arguments, **options) if gave_way else result
@@ -61,4 +50,4 @@ def finish_before_interrupt(function: Callable) -> Callable:
 
 
 def _wait(*received) -> None:
-    _waiting.append(received)
+    waiting.append(received)
