@@ -5,7 +5,6 @@ would wait for the end of the kernel.
 """
 
 import threading
-from typing import Any
 
 from numba.core import cgutils, types
 from numba.extending import intrinsic
@@ -16,8 +15,8 @@ LONG = 1e6
 """Products of two numbers, some milliseconds, that are made without looking up, which takes a
 microsecond."""
 
-waiting: list[tuple[int, Any]] = []
-"""Interrupts that are held back, see `pymc_bid.steps.interrupts.finish_before_interrupt`."""
+waiting: list[float] = []
+"""When interrupts came in that are held back, see `pymc_bid.steps.interrupts`."""
 
 
 class GaveWay(BaseException):

@@ -4,10 +4,16 @@
 # iteration would pay for it.
 import _signal
 import threading
+import time
 from collections.abc import Callable
 from functools import wraps
+from types import FrameType
 
 from pymc_bid.kernels.interrupts import GaveWay, waiting
+
+AGAIN = 1.0
+"""Seconds after which a repeated interrupt is another one, and is not held back any more: a key is
+easily pressed twice, and programs that start others pass on what these got as well."""
 
 
 def finish_before_interrupt(function: Callable) -> Callable:
@@ -19,7 +25,7 @@ def finish_before_interrupt(function: Callable) -> Callable:
     A KeyboardInterrupt that is raised while numba loads or compiles a kernel leaves its registries
     in a state in which nothing can be loaded any more; and one that is raised while it takes a
     random generator apart, for a move of the user's own, ends the interpreter with a segmentation
-    fault.
+    fault. A second interrupt does not wait.
     """
 
     @wraps(function)
@@ -40,14 +46,18 @@ def finish_before_interrupt(function: Callable) -> Callable:
             gave_way = True
         finally:
             _signal.signal(_signal.SIGINT, handler)
-            received = waiting[:1]
+            is_waiting = bool(waiting)
             waiting.clear()
-        if received:
-            handler(*received[0])
+        if is_waiting:
+            # Without a frame: here, between two pieces of work, it may raise what it likes.
+            handler(_signal.SIGINT, None)
         return finished(*arguments, **options) if gave_way else result
 
     return finished
 
 
-def _wait(*received) -> None:
-    waiting.append(received)
+def _wait(number: int, frame: FrameType | None) -> None:
+    waiting.append(time.monotonic())
+    if waiting[-1] - waiting[0] > AGAIN:
+        # What compilation leaves behind matters less to whoever presses twice.
+        raise KeyboardInterrupt
