@@ -7,7 +7,7 @@ from scipy.special import erfinv
 from pymc_bid.kernels.exact.exchange import weigh_weights
 from pymc_bid.kernels.ladder.given_noise import advance_given_noise, move_beside
 from pymc_bid.kernels.ladder.integrated_noise import advance_integrated, move_beside_integrated
-from pymc_bid.kernels.ladder.replicas import Reference, Replicas, Turn
+from pymc_bid.kernels.ladder.replicas import Reference, Replicas, Turn, copy_of
 from pymc_bid.kernels.ladder.rung import Replica
 from pymc_bid.kernels.random_numbers import random_kernel
 from pymc_bid.kernels.types import Box, Marginal
@@ -151,14 +151,11 @@ class Ladder:
         columns = replicas.states.shape[1]
         number, last = replicas.powers.size, turn.last
         # An interrupt may come in the middle of a move.
-        changed = (replicas.states, replicas.log_variances, replicas.log_masses, replicas.fresh)
-        changed += (replicas.rejections, replicas.visits, replicas.flips)
-        before = [values.copy() for values in changed]
+        before = copy_of(replicas)
         try:
             trips = self._kernel(rng, turn, replicas, marginal, self._reference, box)
         except BaseException:
-            for values, kept in zip(changed, before, strict=True):
-                values[:] = kept
+            self.replicas = before
             raise
         self.is_new = self._is_placed = False
         self._iteration += 1

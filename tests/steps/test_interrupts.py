@@ -104,7 +104,7 @@ def test_replicas_are_as_before_where_an_interrupt_came_in_the_middle_of_a_move(
     monkeypatch.setattr("pymc_bid.steps.ladder.advance_integrated", advance)
     with pytest.raises(KeyboardInterrupt):
         step.step(point)
-    for values, kept in zip(replicas, before, strict=True):
+    for values, kept in zip(step.ladder.replicas, before, strict=True):
         np.testing.assert_array_equal(values, kept)
 
 
