@@ -11,9 +11,11 @@ from numba.extending import intrinsic
 
 from pymc_bid.kernels.compilation import spread
 
-LONG = 1e6
-"""Products of two numbers, some milliseconds, that are made without looking up, which takes a
-microsecond."""
+LONG = 1e5
+"""Products of two numbers, some tenths of a millisecond, that are made without looking up, which
+takes about as long as a thousand of them."""
+OF_A_DRAW = 100
+"""Products that take as long as a draw from a truncated normal distribution."""
 
 waiting: list[float] = []
 """When interrupts came in that are held back, see `pymc_bid.steps.interrupts`."""

@@ -39,7 +39,7 @@ from pymc_bid.kernels.exact.unbounded import (
     write_target,
 )
 from pymc_bid.kernels.identity import interpolated_targets
-from pymc_bid.kernels.interrupts import let_interrupts_in
+from pymc_bid.kernels.interrupts import OF_A_DRAW, let_interrupts_in
 from pymc_bid.kernels.random_numbers import generator_at, random_kernel
 from pymc_bid.kernels.truncated_normal import draw_truncated_normal, log_interval_mass
 from pymc_bid.kernels.types import Regressions
@@ -224,6 +224,7 @@ def draw_unused_weights(stream, before, after, weights, prior, own_targets):
     used_before = interpolated_targets(before, own_targets, targets)
     used_after = interpolated_targets(after, own_targets, targets)
     for row in range(rows):
+        let_interrupts_in(OF_A_DRAW * targets)
         for target in range(targets):
             was_used = before[row] == 1 and used_before[target] != 0.0
             is_used = after[row] == 1 and used_after[target] != 0.0
