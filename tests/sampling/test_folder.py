@@ -65,7 +65,7 @@ def kill_after(run, folder, seconds, group):
 @posix_only
 @pytest.mark.parametrize(
     ("draws", "kills", "longest"),
-    [(400, 1, 0.1), pytest.param(40_000, 20, 5.0, marks=pytest.mark.slow)],
+    [(400, 1, 0.1), pytest.param(40_000, 20, 3.0, marks=pytest.mark.slow)],
 )
 def test_a_run_that_is_killed_and_called_again_ends_with_the_same_draws(
     tmp_path, draws, kills, longest
