@@ -79,8 +79,9 @@ class Interrupts:
             if self._running:
                 # The draws are here; chains may be in the middle of a long step.
                 self._end_others()
-            # Where chains run in this process, the callback is the place that loses no draw.
-            if self._running or not self.drawn:
+            # Where chains run in this process, PyMC may be writing a draw down: the callback is a
+            # place that loses none, and so are pieces of a step, which handle signals frameless.
+            if self._running or not self.drawn or frame is None:
                 raise KeyboardInterrupt
         elif time.monotonic() - self._since > SAME:
             self._end_others()

@@ -18,6 +18,7 @@ def check_outputs(options: Namespace) -> None:
     for option, path in (("--out", options.out), ("--report", options.report)):
         if path is None:
             continue
+        _check_name(option, path)
         folder = path.resolve().parent
         if not folder.is_dir():
             raise Problem(f"{option}: there is no folder {path.parent}.")
@@ -33,12 +34,24 @@ def check_outputs(options: Namespace) -> None:
         raise Problem('--report needs matplotlib: python -m pip install "pymc-bid[plots]"')
 
 
+def _check_name(option: str, path: Path) -> None:
+    """Refuse what no file can be called: a name that is too long, or has a character of code 0."""
+    try:
+        path.stat()
+    except FileNotFoundError:
+        return
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise Problem(f"{option}: {str(path)[:60]!r} can't be written: {reason}.") from None
+
+
 def _check_checkpoint(options: Namespace) -> None:
     folder = options.checkpoint
     if folder is None:
         if options.resume:
             raise Problem("--resume needs the folder of the run: --checkpoint FOLDER.")
         return
+    _check_name("--checkpoint", folder)
     if folder.exists() and not folder.is_dir():
         raise Problem(f"--checkpoint: {folder} is no folder.")
     has_run = (folder / SETTINGS).exists()

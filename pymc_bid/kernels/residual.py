@@ -4,6 +4,7 @@ import numpy as np
 
 from pymc_bid.kernels.by_reference import copy_into
 from pymc_bid.kernels.compilation import kernel, part, spread
+from pymc_bid.kernels.interrupts import let_interrupts_in
 
 TILE = 4
 CANCELLED = 1e-6
@@ -61,6 +62,7 @@ def subtract_fit(values, left, active, weights):
             packed_right[i, column] = weights[active[i], column]
     whole = rows - rows % TILE
     for row in range(0, whole, TILE):
+        let_interrupts_in(TILE * number * columns)
         subtract_tile(values[row : row + TILE], packed_left, row, packed_right, columns)
     if whole < rows:
         last = np.zeros((TILE, columns))
@@ -100,6 +102,7 @@ def residual_cross_products(active, weights, products):
         subtract_fit(result, grams[0], active, weights)
         return result
     for target in range(cross.shape[1]):
+        let_interrupts_in(active.size * cross.shape[0])
         gram = grams[pattern[target]]
         for column in active:
             for row in range(cross.shape[0]):
@@ -123,6 +126,7 @@ def errors_from_products(active, weights, products, interpolated):
     for target in range(errors.size):
         if interpolated[target] == 0.0:
             continue
+        let_interrupts_in(number * number)
         if products.pattern[target] != present:
             present = products.pattern[target]
             for i in range(number):

@@ -17,7 +17,6 @@ from pymc_bid.kernels.exact.hierarchy import draw_hyperparameters, log_hierarchi
 from pymc_bid.kernels.exact.surrogate import find_evidence, log_marginal_at, propose_noise
 from pymc_bid.kernels.marginal.evidence import NoiseDensities, log_evidence
 from pymc_bid.kernels.types import Box, Marginal, Regressions
-from pymc_bid.steps.interrupts import give_way
 from pymc_bid.steps.ladder import Ladder
 from pymc_bid.steps.marginal import MarginalBuilder
 from pymc_bid.steps.settings import MOST_KNOWN
@@ -151,7 +150,7 @@ class Conditional:
         state, weights, log_variances = chain
         log_ratio, log_evidence, log_masses = weigh_weights(
             *(rng, drawing, state, weights, self.variance_of_targets(log_variances)),
-            *(self._given.regressions, give_way),
+            self._given.regressions,
         )
         for _, prior, hyperprior, targets in self._given.hyperpriors:
             interpolated = self._interpolated(state)[targets]

@@ -4,8 +4,8 @@ from typing import ClassVar
 
 from pymc_bid.graph.values import Point
 from pymc_bid.kernels.exact.paper import flip_sweep
+from pymc_bid.kernels.interrupts import give_way
 from pymc_bid.steps.exchange import ChainState
-from pymc_bid.steps.interrupts import give_way
 from pymc_bid.steps.state import StateStep, counts_of, statistics_of
 
 

@@ -4,33 +4,28 @@
 # iteration would pay for it.
 import _signal
 import threading
+import time
 from collections.abc import Callable
 from functools import wraps
-from typing import Any
+from types import FrameType
 
-_waiting: list[tuple[int, Any]] = []
-"""Interrupts that came in while a function was not to be interrupted."""
+from pymc_bid.kernels.interrupts import GaveWay, waiting
 
-
-class _GaveWay(BaseException):
-    """A function ended early because an interrupt waits."""
-
-
-def give_way() -> None:
-    """End what `finish_before_interrupt` protects if an interrupt waits: between two kernels."""
-    if _waiting:
-        raise _GaveWay
+AGAIN = 1.0
+"""Seconds after which a repeated interrupt is another one, and is not held back any more: a key is
+easily pressed twice, and programs that start others pass on what these got as well."""
 
 
 def finish_before_interrupt(function: Callable) -> Callable:
     """Let a function end before an interrupt (SIGINT) that came in meanwhile is handled.
 
-    Or let it get to where it gives way. If the handler lets the program go on, it starts again.
+    Or let it get to where it gives way, in Python or in a kernel. If the handler lets the program
+    go on, it starts again.
 
     A KeyboardInterrupt that is raised while numba loads or compiles a kernel leaves its registries
     in a state in which nothing can be loaded any more; and one that is raised while it takes a
     random generator apart, for a move of the user's own, ends the interpreter with a segmentation
-    fault.
+    fault. A second interrupt does not wait.
     """
 
     @wraps(function)
@@ -47,18 +42,22 @@ def finish_before_interrupt(function: Callable) -> Callable:
         gave_way = False
         try:
             result = function(*arguments, **options)
-        except _GaveWay:
+        except GaveWay:
             gave_way = True
         finally:
             _signal.signal(_signal.SIGINT, handler)
-            received = _waiting[:1]
-            _waiting.clear()
-        if received:
-            handler(*received[0])
+            is_waiting = bool(waiting)
+            waiting.clear()
+        if is_waiting:
+            # Without a frame: here, between two pieces of work, it may raise what it likes.
+            handler(_signal.SIGINT, None)
         return finished(*arguments, **options) if gave_way else result
 
     return finished
 
 
-def _wait(*received) -> None:
-    _waiting.append(received)
+def _wait(number: int, frame: FrameType | None) -> None:
+    waiting.append(time.monotonic())
+    if waiting[-1] - waiting[0] > AGAIN:
+        # What compilation leaves behind matters less to whoever presses twice.
+        raise KeyboardInterrupt

@@ -7,11 +7,10 @@ from scipy.special import erfinv
 from pymc_bid.kernels.exact.exchange import weigh_weights
 from pymc_bid.kernels.ladder.given_noise import advance_given_noise, move_beside
 from pymc_bid.kernels.ladder.integrated_noise import advance_integrated, move_beside_integrated
-from pymc_bid.kernels.ladder.replicas import Reference, Replicas, Turn
+from pymc_bid.kernels.ladder.replicas import Reference, Replicas, Turn, copy_of
 from pymc_bid.kernels.ladder.rung import Replica
 from pymc_bid.kernels.random_numbers import random_kernel
 from pymc_bid.kernels.types import Box, Marginal
-from pymc_bid.steps.interrupts import give_way
 from pymc_bid.steps.settings import (
     BOUNDS_FROM,
     FEWEST_RUNGS,
@@ -151,7 +150,13 @@ class Ladder:
         replicas, turn = self.replicas, self._turn()
         columns = replicas.states.shape[1]
         number, last = replicas.powers.size, turn.last
-        trips = self._kernel(rng, turn, replicas, marginal, self._reference, box)
+        # An interrupt may come in the middle of a move.
+        before = copy_of(replicas)
+        try:
+            trips = self._kernel(rng, turn, replicas, marginal, self._reference, box)
+        except BaseException:
+            self.replicas = before
+            raise
         self.is_new = self._is_placed = False
         self._iteration += 1
         self._column = turn.last_column % columns
@@ -222,8 +227,7 @@ class Ladder:
             else np.log(marginal.held)
         )
         variance, weights = np.exp(x[box.group] + box.log_unit), np.empty((0, 0))
-        arguments = (rng, False, state, weights, variance, box.regressions, give_way)
-        return weigh_weights(*arguments)[2].sum()
+        return weigh_weights(rng, False, state, weights, variance, box.regressions)[2].sum()
 
     def learn_bias(self, state: NDArray[np.int64], log_ratio: float, accepted: bool) -> None:
         """While tuning: note what an offer, before it is carried out, says of the bias."""

@@ -10,6 +10,9 @@ from pymc_bid.graph.decomposition import Decomposition
 from pymc_bid.graph.joint import Joint
 from pymc_bid.graph.values import Entry, Point
 
+FARTHEST_MEAN = 1e100
+"""Of a weight's prior, in its standard deviations."""
+
 
 def check_starting_point(joint: Joint, point: Point) -> None:
     """Refuse a point that kernels can't start from, with an error that names the variable."""
@@ -90,6 +93,7 @@ def _check_part(part: Decomposition, point: Point) -> None:
     of_weights = f"The prior of {part.weights.name}"
     _check_numbers(f"{of_weights} has the mean", prior.mean, -np.inf)
     _check_numbers(f"{of_weights} has the precision", prior.precision, 0.0)
+    _check_distance(part.weights.name, *np.broadcast_arrays(prior.mean, prior.precision))
     if not (prior.lower < prior.upper).all():
         raise ValueError(f"{of_weights} needs lower bounds below its upper ones.")
     outside = (weights < prior.lower) | (weights > prior.upper)
@@ -135,6 +139,16 @@ def _check_numbers(what: str, values: np.ndarray, above: float) -> None:
     if wrong.any():
         needed = "must be positive and finite" if above == 0.0 else "must be finite"
         raise ValueError(f"{what} {values[wrong][0]} where the chain starts; it {needed}.")
+
+
+def _check_distance(name: str, mean: np.ndarray, precision: np.ndarray) -> None:
+    far = np.abs(mean) * np.sqrt(precision) > FARTHEST_MEAN
+    if far.any():
+        raise ValueError(
+            f"{name} can't start where its prior has the mean {mean[far][0]:g} and the precision "
+            f"{precision[far][0]:g}: that is more than {FARTHEST_MEAN:g} standard deviations from "
+            "0, whose squares can't be computed with."
+        )
 
 
 def _check_positive(name: str, value: np.ndarray) -> None:

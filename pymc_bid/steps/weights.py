@@ -9,9 +9,9 @@ from pymc_bid.graph.roles import require_only_child
 from pymc_bid.graph.values import active_columns
 from pymc_bid.kernels.exact.hierarchy import sweep_hyperparameters
 from pymc_bid.kernels.exact.weights import sweep_weights
+from pymc_bid.kernels.interrupts import give_way
 from pymc_bid.memory import warn_if_too_large
 from pymc_bid.steps.base import DecompositionStep
-from pymc_bid.steps.interrupts import give_way
 from pymc_bid.steps.noise import can_draw_noise, draw_noise
 
 # With more chosen columns than this share of the rows, single weights move in short steps, and the

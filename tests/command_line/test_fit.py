@@ -163,7 +163,7 @@ def test_names_are_text_in_the_terminal(run, monkeypatch):
 
 def test_a_terminal_with_few_letters_is_written_to(run):
     printed = shown(run.outcome, "ascii")
-    assert run.outcome.result.headline()[:20] in printed and " +- " in printed + " +- "
+    assert run.outcome.result.headline()[:20] in printed
     # What programs read is the same with few letters.
     assert shown(run.outcome, "ascii", print_json).isascii()
 
@@ -212,6 +212,9 @@ def test_a_single_draw_is_not_called_converged(capsys):
         (["--k", "99"], "k must be between 0 and the 15 columns"),
         (["--out", "nowhere/result.nc"], "--out: there is no folder nowhere"),
         (["--report", "."], "--report: . can't be written"),
+        (["--out", "x" * 300], "--out: 'x{60}' can't be written: File name too long"),
+        (["--report", "a\0b"], r"--report: 'a\\x00b' can't be written: .*null"),
+        (["--checkpoint", "a\0b"], r"--checkpoint: 'a\\x00b' can't be written: .*null"),
         (["--drop", "c99"], "no column c99"),
         (["--drop", "c01,c98"], "no column c98"),
         (["--include", "c97"], "--include: the example has no column c97"),

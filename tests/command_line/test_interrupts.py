@@ -19,6 +19,8 @@ import pytest
 import pymc_bid as bid
 from pymc_bid.command_line import interrupts as module
 from pymc_bid.command_line.interrupts import Interrupts, Quit
+from pymc_bid.kernels.interrupts import give_way
+from pymc_bid.steps.interrupts import finish_before_interrupt
 
 pytestmark = [
     pytest.mark.usefixtures("interruptible"),
@@ -54,6 +56,20 @@ def test_the_first_signal_lets_the_work_go_on_and_the_second_does_not(monkeypatc
         with pytest.raises(Quit):
             send(number)
     assert interrupts.exit_code == code and interrupts.drawn == 2
+
+
+def test_a_step_that_gives_way_ends_its_chain_at_once():
+    with Interrupts() as interrupts:
+        interrupts.watch(chains=1, cores=1)(trace=None, draw=DRAW)
+
+        @finish_before_interrupt
+        def work():
+            send(signal.SIGINT)
+            give_way()
+
+        with pytest.raises(KeyboardInterrupt):
+            work()
+    assert interrupts.received == signal.SIGINT
 
 
 def test_before_the_first_draw_there_is_nothing_to_keep():

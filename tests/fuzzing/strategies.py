@@ -64,7 +64,10 @@ class Table(NamedTuple):
         """Return what a user would pass."""
         rng, values = np.random.default_rng(self.seed + 1), self.values()
         typed = self.kind == "pandas" and self.dtype in EXTENSIONS
-        dtype = self.dtype if self.dtype in (*DTYPES, *UNUSABLE) else "float64"
+        known = (*DTYPES, *UNUSABLE)
+        # Polars has no numbers of more than double precision.
+        too_long = self.kind == "polars" and self.dtype == "longdouble"
+        dtype = self.dtype if self.dtype in known and not too_long else "float64"
         array = _typed(values, "float64" if typed else dtype, frame=self.kind == "pandas")
         if self.kind == "list":
             return array.tolist()

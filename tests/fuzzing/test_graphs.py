@@ -27,6 +27,7 @@ BOUNDS = {
     "one-sided": (0.0, np.inf),
     "normal": (-np.inf, np.inf),
     "random scale": (-np.inf, np.inf),
+    "wide": (-np.inf, np.inf),
 }
 NO_MODEL = "no model"
 

@@ -1,11 +1,16 @@
 """Draws on disk are those that `pm.sample` has in memory, however often a run was broken off."""
 
+import gc
 import json
 import mmap
+import os
+import threading
 
 import numpy as np
+import psutil
 import pymc as pm
 import pytest
+import xarray as xr
 
 import pymc_bid as bid
 from pymc_bid.sampling.folder import DRAWS
@@ -69,6 +74,36 @@ def test_draws_and_statistics_are_those_of_pymc(in_memory, unbroken):
     assert type(in_memory) is type(unbroken[1])
     columns = in_memory["posterior"]["column"].values
     np.testing.assert_array_equal(columns, unbroken[1]["posterior"]["column"].values)
+
+
+def test_draws_go_to_netcdf(in_memory, tmp_path):
+    in_memory.to_netcdf(str(tmp_path / "draws.nc"))
+    with xr.open_dataset(tmp_path / "draws.nc", group="posterior", engine="h5netcdf") as read:
+        for name, values in in_memory["posterior"].data_vars.items():
+            np.testing.assert_array_equal(read[name].values, values.values)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has handles")
+def test_no_thread_file_or_process_is_left_behind(tmp_path):
+    process = psutil.Process()
+
+    def count():
+        gc.collect()
+        return threading.active_count(), process.num_fds(), len(process.children(recursive=True))
+
+    def both(folder):
+        with bid.gbt(TABLE, identity=True):
+            pm.sample(**{**SETTINGS, "cores": 2, "compute_convergence_checks": False})
+        with pytest.raises(BrokenOffError):
+            sample(folder, callback=break_at(5))
+        del sample(folder)["posterior"]
+
+    # What the first time loads stays.
+    both(tmp_path / "first")
+    before = count()
+    both(tmp_path / "second")
+    assert count() == before
+    assert not list(tmp_path.rglob("*.part"))
 
 
 def test_draws_stay_on_disk(unbroken):

@@ -1,12 +1,17 @@
 """An interrupt waits for the step to end: it must not reach compiled code."""
 
 import signal
+import time
 
 import numpy as np
 import pytest
 
 import pymc_bid as bid
-from pymc_bid.steps.interrupts import finish_before_interrupt, give_way
+from pymc_bid.kernels.compilation import kernel
+from pymc_bid.kernels.interrupts import give_way, waiting
+from pymc_bid.kernels.marginal.eigen import symmetric_eigen
+from pymc_bid.steps import interrupts as module
+from pymc_bid.steps.interrupts import finish_before_interrupt
 from tests.helpers.cases import small_data
 
 pytestmark = pytest.mark.usefixtures("interruptible")
@@ -64,21 +69,72 @@ def test_an_error_does_not_leave_an_interrupt_waiting_for_the_next_step():
     assert ended() == "ended"
 
 
-def test_weights_of_many_targets_are_drawn_in_pieces_with_the_same_numbers(monkeypatch):
+def test_a_second_interrupt_does_not_wait(monkeypatch):
+    handler, ended = signal.getsignal(signal.SIGINT), []
+
+    @finish_before_interrupt
+    def work():
+        signal.raise_signal(signal.SIGINT)
+        # A key that was pressed twice.
+        signal.raise_signal(signal.SIGINT)
+        ended.append("pressed twice")
+        monkeypatch.setattr(module, "AGAIN", 0.0)
+        signal.raise_signal(signal.SIGINT)
+        ended.append("interrupted twice")
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
+    assert ended == ["pressed twice"] and not waiting
+    assert signal.getsignal(signal.SIGINT) is handler
+
+
+def test_replicas_are_as_before_where_an_interrupt_came_in_the_middle_of_a_move(monkeypatch):
     model = bid.gbt(small_data()[0])
     with model:
         step = bid.FlipStep([model["r"]], rng=1)
-    point, found = model.initial_point(random_seed=1), []
-    for most in (1e9, 1.0):
-        monkeypatch.setattr("pymc_bid.kernels.exact.exchange.MOST_AT_ONCE", most)
-        state = step.sampling_state
-        step.rng, after = np.random.default_rng(2), point
-        for _ in range(20):
-            after, _ = step.step(after)
-        found.append(after)
-        step.sampling_state = state
-    for name, value in found[0].items():
-        np.testing.assert_allclose(found[1][name], value, rtol=1e-9)
+    point, _ = step.step(model.initial_point(random_seed=1))
+    replicas = step.ladder.replicas
+    before = [values.copy() for values in replicas]
+
+    def advance(rng, turn, replicas, *arguments):
+        for values in (replicas.states, replicas.fresh, replicas.visits, replicas.rejections):
+            values[:] = 7
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("pymc_bid.steps.ladder.advance_integrated", advance)
+    with pytest.raises(KeyboardInterrupt):
+        step.step(point)
+    for values, kept in zip(step.ladder.replicas, before, strict=True):
+        np.testing.assert_array_equal(values, kept)
+
+
+@kernel()
+def work_for_long(matrix):
+    """Half a minute for two thousand columns."""
+    values, _ = symmetric_eigen(matrix)
+    return values.sum()
+
+
+@pytest.mark.skipif(
+    not hasattr(signal, "setitimer"), reason="Windows has no signal.setitimer to interrupt with"
+)
+@pytest.mark.parametrize("held_back", [False, True])
+def test_a_long_kernel_is_broken_off(held_back):
+    work = finish_before_interrupt(work_for_long) if held_back else work_for_long
+    assert work(np.eye(2)) == 2.0
+    # Noise: nothing ends early.
+    matrix = np.random.default_rng(1).normal(size=(2000, 2000))
+    previous = signal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(signal.SIGINT))
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            signal.setitimer(signal.ITIMER_REAL, 0.2)
+            started = time.monotonic()
+            work(matrix + matrix.T)
+        assert time.monotonic() - started < 2
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, previous)
+    assert work(np.eye(2)) == 2.0
 
 
 @pytest.mark.skipif(

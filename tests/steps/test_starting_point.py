@@ -129,6 +129,11 @@ def test_parameters_that_a_chain_cannot_start_from_are_named():
     point = model.initial_point()
     with pytest.raises(ValueError, match=r"prior of Y has the precision nan .* positive"):
         weights.step(point | {"tau": np.array(np.nan)})
+    with (
+        bid.gbt(A, mu=-1e300) as far,
+        pytest.raises(ValueError, match=r"^Y can't start where its prior has the mean -1e\+300"),
+    ):
+        bid.WeightStep([far["Y"]]).step(far.initial_point())
     with pytest.raises(ValueError, match="r can't start where the prior probability of its entry"):
         state.step(point | {"tau": np.array(1.0), "share": np.array(2.0)})
 

@@ -54,3 +54,20 @@ def test_nuts_draws_the_same_noise_without_divergences(model):
     means = [float(one["posterior"]["sigma2"].mean()) for one in (found, ours)]
     # Standard deviation 0.02, and some 100 effective draws.
     assert abs(means[0] - means[1]) < 5 * 0.02 * np.sqrt(2 / 100)
+
+
+@pytest.mark.slow
+def test_sequential_monte_carlo_stays_within_the_support(model):
+    with change_value_transforms(model, TRANSFORMS):
+        found = pm.sample_smc(
+            200,
+            chains=1,
+            cores=1,
+            random_seed=1,
+            progressbar=False,
+            compute_convergence_checks=False,
+        )["posterior"]
+    values = {name: np.asarray(found[name]) for name in ("r", "sigma2", "omega2", "Y")}
+    assert np.isin(values["r"], (0, 1)).all() and (values["r"].sum(axis=-1) == 2).all()
+    assert (values["sigma2"] > 0).all() and (values["omega2"] > 0).all()
+    assert (np.abs(values["Y"]) < 1).all()

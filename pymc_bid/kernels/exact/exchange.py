@@ -39,6 +39,7 @@ from pymc_bid.kernels.exact.unbounded import (
     write_target,
 )
 from pymc_bid.kernels.identity import interpolated_targets
+from pymc_bid.kernels.interrupts import OF_A_DRAW, let_interrupts_in
 from pymc_bid.kernels.random_numbers import generator_at, random_kernel
 from pymc_bid.kernels.truncated_normal import draw_truncated_normal, log_interval_mass
 from pymc_bid.kernels.types import Regressions
@@ -50,8 +51,6 @@ if TYPE_CHECKING:
 LEAST_MASS = -1e3
 """Log of the mass of one weight below which expectation propagation is not asked. Of weights whose
 bounds are millions of deviations away it made masses of exp(1e26) and exp(-1e15)."""
-MOST_AT_ONCE = 1e9
-"""Targets times cubed columns that are gone through without a pause."""
 
 
 @spread()
@@ -65,8 +64,8 @@ def log_prior_constant(prior, row, target):
 
 
 @partial(ByAddress, types.Tuple((types.float64, types.float64, types.float64[::1])))
-def visit_targets(stream, drawing, state, weights, noise_variance, regressions, first, end):
-    """Go through interpolated targets, `first` to `end`: draw their weights, or take them.
+def visit_targets(stream, drawing, state, weights, noise_variance, regressions):
+    """Go through the interpolated targets: draw their weights, or take them.
 
     Without weights, an empty array, only the evidence and the mass are found.
     Returns the sums of log [N(y) / q(y)] and of log E, and of each target the log of the mass
@@ -89,9 +88,10 @@ def visit_targets(stream, drawing, state, weights, noise_variance, regressions, 
     is_alone = np.bincount(products.pattern) == 1
     last, constant, ordered = -1, 0.0, False
     log_ratio, log_evidence, log_masses = 0.0, 0.0, np.zeros(noise_variance.size)
-    for target in range(first, end):
+    for target in range(noise_variance.size):
         if interpolated[target] == 0.0:
             continue
+        let_interrupts_in(float(number) ** 3)
         variance, pattern = noise_variance[target], products.pattern[target]
         gram = products.grams[pattern]
         directly = is_alone[pattern] and is_well_conditioned(
@@ -157,7 +157,7 @@ def make_regressions(
         _kinds_of[layout] = (
             *(types.UniTuple(types.int64, 4), types.boolean, types.int64[::1]),
             *(types.float64[:, ::1], types.float64[::1]),
-            *(type_by_reference(typeof(regressions)), types.int64, types.int64),
+            type_by_reference(typeof(regressions)),
         )
     return regressions._replace(visit=visit_targets.address(*_kinds_of[layout]))
 
@@ -165,7 +165,8 @@ def make_regressions(
 keep_address_out(Regressions, visit_targets)
 
 
-def weigh_weights(rng, drawing, state, weights, noise_variance, regressions, pause=None):
+@random_kernel
+def weigh_weights(stream, drawing, state, weights, noise_variance, regressions):
     r"""Return what weights add to the log of :math:`w`, the log evidence without bounds, the mass.
 
     The first is :math:`\sum_l \log [N(y_l) / q(y_l)]`, the second :math:`\sum_l \log E_l`, see
@@ -174,7 +175,7 @@ def weigh_weights(rng, drawing, state, weights, noise_variance, regressions, pau
 
     Parameters
     ----------
-    rng : numpy.random.Generator
+    stream : numpy.random.Generator
     drawing : bool
         Whether to draw weights from q, or to take those that are there.
     state : int array (N,)
@@ -183,28 +184,9 @@ def weigh_weights(rng, drawing, state, weights, noise_variance, regressions, pau
         evidence and the mass are asked for.
     noise_variance : array (L,)
     regressions : Regressions
-    pause : function, optional
-        Called whenever about a second's work is done, so that an interrupt need not wait for all.
     """
-    # The targets one by one are drawn from the same random numbers as all at once.
-    targets = noise_variance.size
-    part = max(1, int(MOST_AT_ONCE / max(1.0, float(state.sum()) ** 3)))
-    arguments = (rng, drawing, state, weights, noise_variance, regressions)
-    log_ratio, log_evidence, log_masses = weigh_some(*arguments, 0, min(part, targets))
-    for first in range(part, targets, part):
-        if pause is not None:
-            pause()
-        found = weigh_some(*arguments, first, min(first + part, targets))
-        log_ratio, log_evidence = log_ratio + found[0], log_evidence + found[1]
-        log_masses += found[2]
-    return log_ratio, log_evidence, log_masses
-
-
-@random_kernel
-def weigh_some(stream, drawing, state, weights, noise_variance, regressions, first, end):
-    """Do what `weigh_weights` does for targets `first` to `end`."""
     regressions = by_reference(regressions)
-    arguments = (stream, drawing, state, weights, noise_variance, regressions, first, end)
+    arguments = (stream, drawing, state, weights, noise_variance, regressions)
     return call_visit(regressions.visit, arguments)
 
 
@@ -217,9 +199,9 @@ def log_box_masses(state, log_variances, box):
     noise_variance = np.empty(box.group.size)
     for target in range(noise_variance.size):
         noise_variance[target] = math.exp(log_variances[box.group[target]] + box.log_unit)
-    regressions, weights, end = box.regressions, np.empty((0, 0)), noise_variance.size
+    regressions, weights = box.regressions, np.empty((0, 0))
     # Without a generator: the addresses of one that is never asked.
-    arguments = ((0, 0, 0, 0), False, state, weights, noise_variance, regressions, 0, end)
+    arguments = ((0, 0, 0, 0), False, state, weights, noise_variance, regressions)
     return call_visit(regressions.visit, arguments)[2]
 
 
@@ -242,6 +224,7 @@ def draw_unused_weights(stream, before, after, weights, prior, own_targets):
     used_before = interpolated_targets(before, own_targets, targets)
     used_after = interpolated_targets(after, own_targets, targets)
     for row in range(rows):
+        let_interrupts_in(OF_A_DRAW * targets)
         for target in range(targets):
             was_used = before[row] == 1 and used_before[target] != 0.0
             is_used = after[row] == 1 and used_after[target] != 0.0

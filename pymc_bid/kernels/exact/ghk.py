@@ -32,6 +32,7 @@ import numpy as np
 
 from pymc_bid.kernels.by_reference import copy_into
 from pymc_bid.kernels.compilation import part, spread
+from pymc_bid.kernels.interrupts import let_interrupts_in
 from pymc_bid.kernels.marginal.propagation import is_near_bound, propagate_target
 from pymc_bid.kernels.truncated_normal import draw_truncated_normal, log_interval_mass
 
@@ -117,6 +118,7 @@ def write_factor(work):
     """Write the Cholesky factor of Σ in the order of the draws."""
     number, order, factor = work.members.size, work.order, work.factor
     for first in range(number):
+        let_interrupts_in(first * first)
         for second in range(first + 1):
             value = work.covariance[order[first], order[second]]
             for inner in range(second):
@@ -215,6 +217,7 @@ def log_normal_ratio(rng, drawing, work, near, sites, values):
     total = 0.0
     start_drawing(work)
     for k in range(work.members.size):
+        let_interrupts_in(sites * sites)
         weight = work.order[k]
         lower, upper = work.lower[weight], work.upper[weight]
         deviation = work.factor[k, k]

@@ -3,6 +3,7 @@
 import math
 
 from pymc_bid.kernels.compilation import kernel, part
+from pymc_bid.kernels.interrupts import OF_A_DRAW, let_interrupts_in
 from pymc_bid.kernels.prior.gtnsng import draw_gtnsng
 from pymc_bid.kernels.random_numbers import generator_at, random_kernel
 from pymc_bid.kernels.truncated_normal import draw_truncated_normal, log_interval_mass
@@ -36,6 +37,7 @@ def sweep_hyperparameters(
     rng = generator_at(stream)
     rows, columns = weights.shape
     for row in range(rows):
+        let_interrupts_in(OF_A_DRAW * columns)
         for column in range(columns):
             weight = weights[row, column]
             tau = mean_precision[row, column, 1]
@@ -136,6 +138,7 @@ def log_hierarchical_ratio(state, weights, prior, hyperprior, interpolated):
     log_mass, is_known = 0.0, False
     total = 0.0
     for row in range(weights.shape[0]):
+        let_interrupts_in(OF_A_DRAW * weights.shape[1])
         if state[row] == 0:
             continue
         for target in range(weights.shape[1]):
@@ -183,6 +186,7 @@ def draw_hyperparameters(
     rng = generator_at(stream)
     hyper_mean, hyper_precision, shape, rate = hyperprior
     for row in range(weights.shape[0]):
+        let_interrupts_in(OF_A_DRAW * weights.shape[1])
         for target in range(weights.shape[1]):
             center, spread = hyper_mean[row, target], hyper_precision[row, target]
             alpha, beta = shape[row, target], rate[row, target]

@@ -11,6 +11,7 @@ import math
 
 from pymc_bid.kernels.compilation import part
 from pymc_bid.kernels.identity import interpolated_targets, set_interpolated
+from pymc_bid.kernels.interrupts import let_interrupts_in
 from pymc_bid.kernels.random_numbers import generator_at, random_kernel
 
 
@@ -76,6 +77,7 @@ def flip_sweep(
     model = (products, noise_variance, own)
     accepted = 0
     for j in range(size):
+        let_interrupts_in(size * max(size, targets))
         set_interpolated(interpolated, own.targets, j, 0.0)
         sign = 1.0 if state[j] == 1 else -1.0
         log_odds = log_prior_odds[j] + log_own_odds(j, j, -1, state, weights, model)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from pymc_bid.kernels.by_reference import by_reference
 from pymc_bid.kernels.compilation import part, spread
+from pymc_bid.kernels.interrupts import let_interrupts_in
 from pymc_bid.kernels.marginal.eigen import symmetric_eigen
 
 LARGEST_CONDITION = 1e8
@@ -133,6 +134,7 @@ def write_covariance(work, variance):
     number = work.members.size
     work.covariance[:] = 0.0
     for k in range(number):
+        let_interrupts_in(number * number)
         scale = variance / (variance + work.eigenvalues[k])
         for first in range(number):
             factor = scale * work.eigenvectors[first, k]
@@ -188,6 +190,7 @@ def write_directly(work, gram, cross, variance, prior, target):
     number, members, factor = work.members.size, work.members, work.factor
     total = 0.0
     for first in range(number):
+        let_interrupts_in(first * first)
         row = members[first]
         work.lower[first], work.upper[first] = prior.lower[row, target], prior.upper[row, target]
         tau = prior.precision[row, target]
@@ -209,6 +212,7 @@ def write_directly(work, gram, cross, variance, prior, target):
     # The inverse of the factor, row by row of its transpose, into what has room for it.
     inverse = work.eigenvectors
     for first in range(number):
+        let_interrupts_in((number - first) * (number - first))
         inverse[first, first] = 1.0 / factor[first, first]
         for second in range(first + 1, number):
             value = 0.0
@@ -216,6 +220,7 @@ def write_directly(work, gram, cross, variance, prior, target):
                 value -= factor[second, inner] * inverse[first, inner]
             inverse[first, second] = value / factor[second, second]
     for first in range(number):
+        let_interrupts_in(first * (number - first))
         work.center[first] = 0.0
         for inner in range(first, number):
             work.center[first] += inverse[first, inner] * work.fitted[inner]

@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from pymc_bid.kernels.compilation import part, spread
+from pymc_bid.kernels.interrupts import OF_A_DRAW, let_interrupts_in
 from pymc_bid.kernels.prior.weights import draw_row_from_prior, read_prior
 from pymc_bid.kernels.random_numbers import generator_at, random_kernel
 from pymc_bid.kernels.residual import TILE, pad, subtract_tile
@@ -141,6 +142,7 @@ def sweep_weights(stream, active, weights, products, noise_precision, prior, row
         for i in range(number):
             inner = i % TILE
             if inner == 0:
+                let_interrupts_in(TILE * number * width)
                 for other in range(min(TILE, number - i)):
                     for column in range(width):
                         projections[other, column] = cross[active[i + other], first + column]
@@ -166,6 +168,7 @@ def sweep_weights(stream, active, weights, products, noise_precision, prior, row
     # What is left to draw once the chosen rows, which come in ascending order, are passed over.
     passed = 0
     for row in range(rows):
+        let_interrupts_in(OF_A_DRAW * columns)
         if passed < number and active[passed] == row:
             passed += 1
         else:

@@ -19,6 +19,7 @@ import numpy as np
 from pymc_bid.kernels.by_reference import copy_into
 from pymc_bid.kernels.compilation import part, spread
 from pymc_bid.kernels.identity import is_own_target
+from pymc_bid.kernels.interrupts import let_interrupts_in
 from pymc_bid.kernels.ladder.replicas import draw_movable, is_forced, tempered_odds
 from pymc_bid.kernels.ladder.rung import (
     is_rejected,
@@ -192,6 +193,7 @@ def scan_flips(rng, backwards, columns, log_odds, replica, rung, factor):
     first, end = columns
     marginal, state, is_known, flips = rung.marginal, replica.state, False, 0
     for step in range(end - first):
+        let_interrupts_in(factor.rows.size)
         column = end - 1 - step if backwards else first + step
         if is_forced(column, marginal):
             continue
@@ -227,6 +229,7 @@ def move_set(rng, backwards, swaps, columns, replica, rung):
         if (phase == 0) == backwards:
             # What the number of swaps depends on must not change while they are made.
             for _ in range(min(swaps, factor.size)):
+                let_interrupts_in(factor.linear.size)
                 if marginal.own_groups.shape[1] > 0 and rng.random() < 0.5:
                     trade_column(rng, log_odds, replica, rung, factor)
                 else:

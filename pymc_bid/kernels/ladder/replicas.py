@@ -56,6 +56,11 @@ class Replicas(NamedTuple):
     (2^N, 2); empty where there are too many."""
 
 
+def copy_of(replicas: Replicas) -> Replicas:
+    """Return replicas that stay as they are; evidences in the memory are true in any case."""
+    return Replicas._make([*(values.copy() for values in replicas[:-1]), replicas.memory])
+
+
 class Turn(NamedTuple):
     """What is to be done in one iteration of a chain: a part of a round of the ladder, or all."""
 

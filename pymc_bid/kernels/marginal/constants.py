@@ -3,6 +3,7 @@
 import numpy as np
 
 from pymc_bid.kernels.compilation import kernel
+from pymc_bid.kernels.interrupts import OF_A_DRAW, let_interrupts_in
 from pymc_bid.kernels.truncated_normal import log_interval_mass
 
 
@@ -12,6 +13,7 @@ def log_prior_masses(mean, precision, lower, upper):
     result = np.empty(mean.shape)
     log_mass = 0.0
     for row in range(mean.shape[0]):
+        let_interrupts_in(OF_A_DRAW * mean.shape[1])
         for target in range(mean.shape[1]):
             # A prior shared by all targets, the common case, is evaluated once for each row.
             if (

@@ -9,6 +9,7 @@ import math
 import numpy as np
 
 from pymc_bid.kernels.compilation import part, spread
+from pymc_bid.kernels.interrupts import let_interrupts_in
 
 MOST_ITERATIONS = 60
 
@@ -39,6 +40,7 @@ def _diagonalise(matrix, rows):
     number = matrix.shape[0]
     diagonal, beside = np.zeros(number), np.zeros(number)
     for size in range(number - 1, 0, -1):
+        let_interrupts_in(size * (size + rows.shape[1]))
         beside[size - 1] = _reflect(matrix, rows, matrix[size, :size].copy(), size)
     for i in range(number):
         diagonal[i] = matrix[i, i]
@@ -118,6 +120,7 @@ def _rotate(rows, diagonal, beside):
                 end += 1
             if end == start:
                 break
+            let_interrupts_in((end - start) * rows.shape[1])
             g = (diagonal[start + 1] - diagonal[start]) / (2.0 * beside[start])
             r = math.hypot(g, 1.0)
             g = diagonal[end] - diagonal[start] + beside[start] / (g + math.copysign(r, g))

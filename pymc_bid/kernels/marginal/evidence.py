@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from pymc_bid.kernels.by_reference import by_reference
 from pymc_bid.kernels.compilation import kernel, part, spread
 from pymc_bid.kernels.identity import interpolated_targets
+from pymc_bid.kernels.interrupts import let_interrupts_in
 from pymc_bid.kernels.marginal.eigen import spectrum_of_vector, symmetric_eigen
 from pymc_bid.kernels.marginal.noise import log_noise_density, log_noise_integral
 from pymc_bid.kernels.types import NoiseDensity
@@ -160,6 +161,7 @@ def noise_densities(state, marginal):
         for target in range(marginal.block_start[q], marginal.block_start[q + 1]):
             if interpolated[target] == 0.0:
                 continue
+            let_interrupts_in(number * number)
             shape[group] += 0.5 * marginal.rows[target]
             targets[q] += 1.0
             constants = marginal.log_constants[target]

@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 from pymc_bid.kernels.by_reference import by_reference, copy_into
 from pymc_bid.kernels.compilation import part, spread
 from pymc_bid.kernels.identity import interpolated_targets, set_interpolated
+from pymc_bid.kernels.interrupts import let_interrupts_in
 
 
 class Factor(NamedTuple):
@@ -101,18 +102,17 @@ def make_factor(state, variances, marginal):
 def write_block(q, variance, marginal, factor):
     """Write all that belongs to one block, at a noise variance."""
     inverse, number = 1.0 / variance, factor.size
-    gram, rows, precision = (
-        marginal.grams[marginal.block_pattern[q]],
-        factor.rows[q],
-        factor.precision[q],
-    )
+    gram = marginal.grams[marginal.block_pattern[q]]
+    rows, precision = factor.rows[q], factor.precision[q]
     for column in range(precision.size):
         precision[column] = gram[column, column] * inverse + 1.0
     log_determinant = 0.0
     for k in range(number):
+        let_interrupts_in(k * precision.size)
         _write_row(k, inverse, gram, rows, precision, factor.members)
         log_determinant += math.log(rows[k, factor.members[k]])
     for target in range(marginal.block_start[q], marginal.block_start[q + 1]):
+        let_interrupts_in(number * precision.size)
         line, fitted = factor.linear[target], factor.fitted[target]
         for column in range(line.size):
             line[column] = marginal.cross[target, column] * inverse

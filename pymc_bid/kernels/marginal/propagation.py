@@ -13,6 +13,7 @@ factor, which makes the cost of a target a matter of a few dozen weights, not of
 import math
 
 from pymc_bid.kernels.compilation import spread
+from pymc_bid.kernels.interrupts import let_interrupts_in
 from pymc_bid.kernels.marginal.truncated_moments import truncated_moments
 
 REACH = 2.5
@@ -69,6 +70,7 @@ def sweep_sites(work, size):
     precision, linear = work.site_precision, work.site_linear
     log_constants, log_integral, largest_change = 0.0, 0.0, 0.0
     for index in range(size):
+        let_interrupts_in(size * size)
         weight = work.sited[index]
         variance = covariance[index, index]
         without = 1.0 / variance - precision[weight]
@@ -141,6 +143,7 @@ def propagate_target(work):
                 covariance[first, second] = work.covariance[members[first], members[second]]
         log_integral = 0.0
         for index in range(size):
+            let_interrupts_in(size * size)
             a, b = precision[members[index]], linear[members[index]]
             if a > 0.0:
                 log_integral += log_tilt(center[index], covariance[index, index], a, b)
