@@ -50,16 +50,16 @@ def number_of(state):
 
 
 @part()
-def look_up(state, number, place):
-    """Return the log evidence of a set and, where they count, what the bounds add, from memory."""
-    memory, with_bounds = place.memory, place.bound_power > 0.0
-    if math.isnan(memory[number, 1 if with_bounds else 0]):
+def look_up(state, number, with_bounds, place):
+    """Return the log evidence of a set or what the bounds add to it, from memory."""
+    memory, kind = place.memory, 1 if with_bounds else 0
+    if math.isnan(memory[number, kind]):
         arguments = (state, with_bounds, place.marginal, place.box)
         log_evidence, log_mass, _, _ = call_evidence(place.box.evidence, arguments)
         memory[number, 0] = log_evidence
         if with_bounds:
             memory[number, 1] = log_mass
-    return memory[number, 0], memory[number, 1] if with_bounds else 0.0
+    return memory[number, kind]
 
 
 @spread()
@@ -78,12 +78,16 @@ def offer(rng, first, second, number, state, place):
     else:
         others, log_sizes = state.sum() - state[first], place.marginal.log_sizes
         log_prior += sign * (log_sizes[others + 1] - log_sizes[others])
-    present, present_mass = look_up(state, number, place)
+    bound_power, hurdle = place.bound_power, rng.standard_exponential()
+    log_ratio = log_prior - look_up(state, number, False, place)
+    present_mass = look_up(state, number, True, place) if bound_power > 0.0 else 0.0
     toggle(first, second, state)
-    found, found_mass = look_up(state, proposed, place)
-    log_ratio = power * (found - present + log_prior) + (1.0 - power) * log_reference
-    log_ratio += place.bound_power * (found_mass - present_mass)
-    if rng.standard_exponential() > -log_ratio:
+    log_ratio = power * (log_ratio + look_up(state, proposed, False, place))
+    log_ratio += (1.0 - power) * log_reference - bound_power * present_mass
+    # No mass is more than 1: it need not be found where even that would not do.
+    if bound_power > 0.0 and hurdle > -log_ratio:
+        log_ratio += bound_power * look_up(state, proposed, True, place)
+    if hurdle > -log_ratio:
         return proposed
     toggle(first, second, state)
     return number
@@ -125,8 +129,9 @@ def move_state(rng, swaps, state, place):
 def log_ratio_of(state, place):
     """Return the log of the marginal model over the reference at a set, and of its mass."""
     log_prior, log_reference = log_priors(state, place.marginal, place.reference)
-    log_evidence, log_mass = look_up(state, number_of(state), place)
-    return log_evidence + log_prior - log_reference, log_mass
+    number = number_of(state)
+    log_mass = look_up(state, number, True, place) if place.bound_power > 0.0 else 0.0
+    return look_up(state, number, False, place) + log_prior - log_reference, log_mass
 
 
 @random_kernel
