@@ -1,5 +1,6 @@
 """An interpolative decomposition found in a PyMC model: its data and its values at a point."""
 
+from operator import is_
 from weakref import WeakSet
 
 import numpy as np
@@ -49,6 +50,9 @@ class Decomposition:
     """
 
     joint: Joint
+    known_errors: tuple[NDArray, NDArray, NDArray] | None
+    """A state, weights and the squared errors with them, these very arrays: what the step for the
+    weights leaves to the one for the noise. Whoever draws new ones makes new arrays."""
 
     def __init__(self, likelihood: Variable, model: Model):
         self.roles = roles = read_roles(likelihood, model)
@@ -88,12 +92,11 @@ class Decomposition:
         """Read the data again if a `pm.Data` container was given new values."""
         # Borrowed, a value is the array itself and not a copy; new values are another array.
         values = [container.get_value(borrow=True) for container in self._containers]
-        if self._seen is None or any(
-            new is not old for new, old in zip(values, self._seen, strict=True)
-        ):
+        if self._seen is None or not all(map(is_, values, self._seen)):
             self._regression = self._read_regression()
             self._seen = values
             self._fixed_prior: WeightPrior | None = None
+            self.known_errors = None
 
     def regression(self) -> Regression:
         """Return the data as they were at the last `refresh`."""
@@ -126,7 +129,7 @@ class Decomposition:
         """1.0 for each target that is interpolated, 0.0 for each with a density of its own."""
         if self.own is None:
             return np.ones(self.regression().shape[1])
-        return (np.asarray(state) == 0).astype(np.float64)
+        return 1.0 - state
 
     def squared_errors(
         self, state: NDArray[np.int64], weights: NDArray[np.float64]
@@ -135,6 +138,10 @@ class Decomposition:
 
         That of targets that are not interpolated means nothing.
         """
+        if self.known_errors is not None:
+            known_state, known_weights, errors = self.known_errors
+            if state is known_state and weights is known_weights:
+                return errors
         interpolated = self.interpolated(state)
         return self.regression().squared_errors(active_columns(state), weights, interpolated)
 

@@ -22,7 +22,7 @@ from numba import typeof, types
 from numpy.typing import NDArray
 
 from pymc_bid.kernels.by_address import ByAddress, keep_address_out
-from pymc_bid.kernels.by_reference import by_reference, type_by_reference
+from pymc_bid.kernels.by_reference import held_by_reference, type_by_reference
 from pymc_bid.kernels.compilation import spread
 from pymc_bid.kernels.exact.ghk import (
     find_order,
@@ -188,8 +188,9 @@ def weigh_weights(rng, drawing, state, weights, noise_variance, regressions, pau
     """
     # The targets one by one are drawn from the same random numbers as all at once.
     targets = noise_variance.size
-    part = max(1, int(MOST_AT_ONCE / max(1.0, float(state.sum()) ** 3)))
-    arguments = (rng, drawing, state, weights, noise_variance, regressions)
+    part = max(1, int(MOST_AT_ONCE / max(1.0, float(np.count_nonzero(state)) ** 3)))
+    held = held_by_reference(Regressions, *regressions)
+    arguments = (rng, drawing, state, weights, noise_variance, held)
     log_ratio, log_evidence, log_masses = weigh_some(*arguments, 0, min(part, targets))
     for first in range(part, targets, part):
         if pause is not None:
@@ -203,7 +204,6 @@ def weigh_weights(rng, drawing, state, weights, noise_variance, regressions, pau
 @random_kernel
 def weigh_some(stream, drawing, state, weights, noise_variance, regressions, first, end):
     """Do what `weigh_weights` does for targets `first` to `end`."""
-    regressions = by_reference(regressions)
     arguments = (stream, drawing, state, weights, noise_variance, regressions, first, end)
     return call_visit(regressions.visit, arguments)
 

@@ -40,6 +40,16 @@ class Place(NamedTuple):
 
 
 @spread()
+def first_place(path):
+    """Return the place of the first replica."""
+    replicas = path.replicas
+    power, bound_power, memory = replicas.powers[0], replicas.bound_powers[0], replicas.memory
+    return by_reference(
+        Place(power, bound_power, memory, path.marginal, path.reference, path.box)
+    )
+
+
+@spread()
 def number_of(state):
     """Return the number that a set is in binary."""
     # A literal 0 would have numba compile what it is given to once more.
@@ -135,21 +145,18 @@ def log_ratio_of(state, place):
 
 
 @random_kernel
-def advance_integrated(stream, turn, replicas, marginal, reference, box):
+def advance_integrated(stream, turn, path):
     """Move replicas and let neighbours exchange; return the round trips ended.
 
     Parameters are those of `pymc_bid.kernels.ladder.given_noise.advance_given_noise`.
     """
-    rng = generator_at(stream)
-    marginal, reference, box = by_reference(marginal), by_reference(reference), by_reference(box)
-    replicas = by_reference(replicas)
+    rng, replicas, place = generator_at(stream), path.replicas, first_place(path)
     powers, bound_powers, states = replicas.powers, replicas.bound_powers, replicas.states
     if turn.is_new:
         replicas.memory[:] = np.nan
-    place = by_reference(Place(1.0, 1.0, replicas.memory, marginal, reference, box))
     for index in range(turn.first, turn.last):
         if powers[index] == 0.0:
-            draw_reference_state(rng, states[index], marginal, reference)
+            draw_reference_state(rng, states[index], path.marginal, path.reference)
         else:
             place.power, place.bound_power = powers[index], bound_powers[index]
             replicas.flips[index] += move_state(rng, replicas.swaps[index], states[index], place)
@@ -165,18 +172,16 @@ def advance_integrated(stream, turn, replicas, marginal, reference, box):
 
 
 @random_kernel
-def move_beside_integrated(stream, bound_power, swaps, state, memory, marginal, reference, box):
+def move_beside_integrated(stream, swaps, state, path):
     """Move a set by a flip or by swaps of columns drawn at random, each a reversible step.
 
     One column or, at random and where K is fixed, `swaps` pairs. Other parameters are those of
     `pymc_bid.kernels.ladder.given_noise.move_beside`.
     """
-    rng, number = generator_at(stream), number_of(state)
-    marginal, reference, box = by_reference(marginal), by_reference(reference), by_reference(box)
-    place = by_reference(Place(1.0, bound_power, memory, marginal, reference, box))
-    if not reference.fixed_size and rng.random() < 0.5:
+    rng, number, place = generator_at(stream), number_of(state), first_place(path)
+    if not path.reference.fixed_size and rng.random() < 0.5:
         column = int(rng.random() * state.size)
-        if not is_forced(column, marginal):
+        if not is_forced(column, path.marginal):
             offer(rng, column, column, number, state, place)
     else:
         offer_swaps(rng, swaps, number, state, place)
