@@ -50,9 +50,6 @@ class Decomposition:
     """
 
     joint: Joint
-    known_errors: tuple[NDArray, NDArray, NDArray] | None
-    """A state, weights and the squared errors with them, these very arrays: what the step for the
-    weights leaves to the one for the noise. Whoever draws new ones makes new arrays."""
 
     def __init__(self, likelihood: Variable, model: Model):
         self.roles = roles = read_roles(likelihood, model)
@@ -96,7 +93,6 @@ class Decomposition:
             self._regression = self._read_regression()
             self._seen = values
             self._fixed_prior: WeightPrior | None = None
-            self.known_errors = None
 
     def regression(self) -> Regression:
         """Return the data as they were at the last `refresh`."""
@@ -138,10 +134,6 @@ class Decomposition:
 
         That of targets that are not interpolated means nothing.
         """
-        if self.known_errors is not None:
-            known_state, known_weights, errors = self.known_errors
-            if state is known_state and weights is known_weights:
-                return errors
         interpolated = self.interpolated(state)
         return self.regression().squared_errors(active_columns(state), weights, interpolated)
 

@@ -102,9 +102,7 @@ class WeightStep(DecompositionStep):
             if crowded and self.draws_noise and remaining > 0:
                 point = draw_noise(self.rng, decomposition, state, weights, point)
                 noise_precision = interpolated / decomposition.noise_variance(point)
-        errors = decomposition.squared_errors(state, weights)
-        decomposition.known_errors = state, weights, errors
-        squares = float(interpolated @ errors)
+        squares = float(interpolated @ decomposition.squared_errors(state, weights))
         if hierarchical:
             point = decomposition.hyperparameters.write(mean_precision, point)
         # Written last: a transform of the weights may depend on the hyperparameters.
