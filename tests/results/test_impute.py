@@ -108,7 +108,11 @@ def test_masked_arrays_are_understood(holed):
         (np.array([[1.0, np.nan], [2.0, np.nan]]), "mask", "No entry of column 1 of A"),
         (pd.DataFrame({"a": [1.0, 2.0], "b": [np.nan] * 2}), "zero", "column b of A"),
         (np.ones((2, 2)), "drop", "missing must be one of"),
-        (np.array([[1.0, np.inf]]), "mask", "1 entries that are infinite, the first at row 0, column 1"),
+        (
+            np.array([[1.0, np.inf]]),
+            "mask",
+            "1 entries that are infinite, the first at row 0, column 1",
+        ),
     ],
 )
 def test_wrong_use_has_a_message(data, missing, message):

@@ -44,9 +44,7 @@ def first_place(path):
     """Return the place of the first replica."""
     replicas = path.replicas
     power, bound_power, memory = replicas.powers[0], replicas.bound_powers[0], replicas.memory
-    return by_reference(
-        Place(power, bound_power, memory, path.marginal, path.reference, path.box)
-    )
+    return by_reference(Place(power, bound_power, memory, path.marginal, path.reference, path.box))
 
 
 @spread()
