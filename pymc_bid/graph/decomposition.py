@@ -125,7 +125,7 @@ class Decomposition:
         """1.0 for each target that is interpolated, 0.0 for each with a density of its own."""
         if self.own is None:
             return np.ones(self.regression().shape[1])
-        return 1.0 - state
+        return (np.asarray(state) == 0).astype(np.float64)
 
     def squared_errors(
         self, state: NDArray[np.int64], weights: NDArray[np.float64]

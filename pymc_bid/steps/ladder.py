@@ -160,7 +160,7 @@ class Ladder:
             self._next = last
         if self._next == number:
             self._round, self._next = self._round + 1, 0
-        self._sizes[0] += np.count_nonzero(replicas.states[0])
+        self._sizes[0] += int(np.count_nonzero(replicas.states[0]))
         self._sizes[1] += 1
         return int(trips)
 
