@@ -51,18 +51,23 @@ def _copy_of(value):
     if not isinstance(value, NAMED):
         return None
     # numba compiles nothing that goes through fields by name: the lines have to be written out.
-    lines = ["def copy(value):", "    made = new(kind)"]
-    for name, field in zip(value.fields, value.types, strict=True):
-        found = f"by_reference(value.{name})" if isinstance(field, NAMED) else f"value.{name}"
-        lines.append(f"    made.{name} = {found}")
-    space = {
-        "__name__": __name__,
-        "new": structref.new,
-        "kind": type_by_reference(value),
-        "by_reference": by_reference,
-    }
-    exec("\n".join([*lines, "    return made"]), space)
+    lines, space = ["def copy(value):"], {"__name__": __name__, "new": structref.new}
+    made = _write_copy(value, "value", lines, space)
+    exec("\n".join([*lines, f"    return {made}"]), space)
     return space["copy"]
+
+
+def _write_copy(kind, given: str, lines: list[str], space: dict) -> str:
+    """Write lines that copy a named tuple; return what the copy is called in them."""
+    made = f"made_{len(lines)}"
+    space[f"kind_of_{made}"] = type_by_reference(kind)
+    lines.append(f"    {made} = new(kind_of_{made})")
+    for name, field in zip(kind.fields, kind.types, strict=True):
+        found = f"{given}.{name}"
+        if isinstance(field, NAMED):
+            found = _write_copy(field, found, lines, space)
+        lines.append(f"    {made}.{name} = {found}")
+    return made
 
 
 @cache
