@@ -1,5 +1,6 @@
 """An interpolative decomposition found in a PyMC model: its data and its values at a point."""
 
+from operator import is_
 from weakref import WeakSet
 
 import numpy as np
@@ -88,9 +89,7 @@ class Decomposition:
         """Read the data again if a `pm.Data` container was given new values."""
         # Borrowed, a value is the array itself and not a copy; new values are another array.
         values = [container.get_value(borrow=True) for container in self._containers]
-        if self._seen is None or any(
-            new is not old for new, old in zip(values, self._seen, strict=True)
-        ):
+        if self._seen is None or not all(map(is_, values, self._seen)):
             self._regression = self._read_regression()
             self._seen = values
             self._fixed_prior: WeightPrior | None = None

@@ -1,6 +1,7 @@
 """The decompositions that share a state vector, side by side as one."""
 
 from itertools import pairwise
+from operator import is_
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -49,7 +50,7 @@ class Joint:
         for part in self.parts:
             part.refresh()
         data = [part.regression() for part in self.parts]
-        if not self._data or any(a is not b for a, b in zip(self._data, data, strict=True)):
+        if not (self._data and all(map(is_, self._data, data))):
             self._data, self._products = data, _side_by_side([part.products for part in data])
             ends = np.cumsum([part.shape[1] for part in data])
             # Which targets are those of each part.

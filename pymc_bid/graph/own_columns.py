@@ -225,4 +225,4 @@ class OwnDensityValues:
             shape + chosen * self._rows / 2
         )
         # A variance of zero or infinity has no likelihood.
-        return np.clip(drawn, SMALLEST_VARIANCE, LARGEST_VARIANCE)
+        return np.minimum(np.maximum(drawn, SMALLEST_VARIANCE), LARGEST_VARIANCE)

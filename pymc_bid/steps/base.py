@@ -174,7 +174,7 @@ class DecompositionStep(BlockedStep, metaclass=_Rehearsed):
         Each chain has a generator of its own; data and other steps may change what fits.
         """
         before, products = self._checked, self.decomposition.joint.products()
-        self._checked = self.rng, products, [np.shape(value) for value in point.values()]
+        self._checked = self.rng, products, [value.shape for value in point.values()]
         return before[0] is self.rng and before[1] is products and before[2] == self._checked[2]
 
     def check_start(self, point: Point) -> None:

@@ -145,8 +145,10 @@ class Conditional:
             total -= (shape * log_variances + scale * np.exp(-log_variances)).sum()
         return float(total + sum(self._weigh(rng, drawing, chain)[:2]))
 
-    def _weigh(self, rng, drawing: bool, chain: ChainState) -> tuple[float, float, float]:
-        """Return what the weights add to w, the log evidence without bounds, and their mass."""
+    def _weigh(
+        self, rng, drawing: bool, chain: ChainState
+    ) -> tuple[float, float, NDArray[np.float64]]:
+        """Return what the weights add to w, the log evidence without bounds, and the masses."""
         state, weights, log_variances = chain
         log_ratio, log_evidence, log_masses = weigh_weights(
             *(rng, drawing, state, weights, self.variance_of_targets(log_variances)),
@@ -157,7 +159,7 @@ class Conditional:
             log_ratio += log_hierarchical_ratio(
                 state, weights[:, targets], prior, hyperprior, interpolated
             )
-        return log_ratio, log_evidence, log_masses.sum()
+        return log_ratio, log_evidence, log_masses
 
     def _log_weight(
         self, rng, drawing: bool, chain: ChainState, frozen: Frozen, ladder: Ladder
@@ -168,7 +170,7 @@ class Conditional:
             log_surrogate = self.log_surrogate(rng, drawing, chain, frozen, ladder)
             return self.log_density(rng, drawing, chain) - log_surrogate
         # All that the closed form knows cancels.
-        total = -frozen.bias * chain.state.sum()
+        total = -frozen.bias * np.count_nonzero(chain.state)
         if not self._builder.given_noise:
             found, noise = frozen.bounded_evidence(chain.state, ladder)
             log_proposal, log_joint = self.noise_proposal(
@@ -177,9 +179,9 @@ class Conditional:
             total += log_joint - log_proposal - found
         if not self._joint.state_prior.linear:
             total += self._joint.state_prior.log_further(chain.state, self._point)
-        log_ratio, _, log_mass = self._weigh(rng, drawing, chain)
+        log_ratio, _, log_masses = self._weigh(rng, drawing, chain)
         if self._builder.given_noise and ladder.knows_bounds:
-            total -= log_mass
+            total -= log_masses.sum()
         return total + log_ratio
 
     def log_prior(self, state: NDArray[np.int64]) -> float:

@@ -4,10 +4,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import erfinv
 
+from pymc_bid.kernels.by_reference import Held, held_by_reference
 from pymc_bid.kernels.exact.exchange import weigh_weights
 from pymc_bid.kernels.ladder.given_noise import advance_given_noise, move_beside
 from pymc_bid.kernels.ladder.integrated_noise import advance_integrated, move_beside_integrated
-from pymc_bid.kernels.ladder.replicas import Reference, Replicas, Turn, copy_of
+from pymc_bid.kernels.ladder.replicas import Path, Reference, Replicas, Turn, copy_of
 from pymc_bid.kernels.ladder.rung import Replica
 from pymc_bid.kernels.random_numbers import random_kernel
 from pymc_bid.kernels.types import Box, Marginal
@@ -69,7 +70,7 @@ class Ladder:
         self._at_once, self._column = MOST_RUNGS, 0
         self._columns_at_once = np.inf
         self._left = self._window = FIRST_WINDOW
-        self._sizes = np.zeros(2)
+        self._sizes = [0, 0]
         self.bias = 0.0
         self._slopes: list[float] = []
         self._has_exchanged = False
@@ -153,7 +154,7 @@ class Ladder:
         # An interrupt may come in the middle of a move.
         before = copy_of(replicas)
         try:
-            trips = self._kernel(rng, turn, replicas, marginal, self._reference, box)
+            trips = self._kernel(rng, turn, self._held_path(marginal, box))
         except BaseException:
             self.replicas = before
             raise
@@ -164,7 +165,8 @@ class Ladder:
             self._next = last
         if self._next == number:
             self._round, self._next = self._round + 1, 0
-        self._sizes += (replicas.states[0].sum(), 1.0)
+        self._sizes[0] += int(np.count_nonzero(replicas.states[0]))
+        self._sizes[1] += 1
         return int(trips)
 
     def _turn(self) -> Turn:
@@ -183,7 +185,10 @@ class Ladder:
 
     def compile_for(self, rng: np.random.Generator, marginal: Marginal, box: Box) -> None:
         """Compile what `advance` calls, without moving anything."""
-        self._kernel.compile_for(rng, self._turn(), self.replicas, marginal, self._reference, box)
+        self._kernel.compile_for(rng, self._turn(), self._held_path(marginal, box))
+
+    def _held_path(self, marginal: Marginal, box: Box) -> Held:
+        return held_by_reference(Path, self.replicas, marginal, self._reference, box)
 
     def _set_pace(self, marginal: Marginal, box: Box, size: float) -> None:
         """Find how many replicas move in one iteration, for sets of a typical size."""
@@ -242,17 +247,16 @@ class Ladder:
         self, rng: np.random.Generator, state, log_variances, marginal: Marginal, box: Box
     ) -> None:
         """Move a set as the first replica does, but reversibly, in place."""
-        arguments, bound_power = (marginal, self._reference, box), self.replicas.bound_powers[0]
+        path = self._held_path(marginal, box)
         if self.given_noise:
             backwards, part = rng.random() < 0.5, (0, state.size)
             if self._columns_at_once < state.size:
                 first = int(rng.integers(state.size - self._columns_at_once + 1))
                 part = first, first + self._columns_at_once
             replica = Replica(state, log_variances, np.zeros(1))
-            move_beside(rng, backwards, part, bound_power, replica, *arguments)
+            move_beside(rng, backwards, part, replica, path)
         else:
-            memory = self.replicas.memory
-            move_beside_integrated(rng, bound_power, MOST_SWAPS, state, memory, *arguments)
+            move_beside_integrated(rng, MOST_SWAPS, state, path)
 
     def adapt(self, marginal: Marginal, box: Box) -> bool:
         """While tuning: place replicas so that all neighbours exchange equally often.
@@ -270,7 +274,7 @@ class Ladder:
         powers = replicas.powers
         rates = replicas.rejections[:-1] / np.maximum(replicas.visits[:-1], 1)
         size = self._sizes[0] / self._sizes[1]
-        self._sizes[:] = 0.0
+        self._sizes = [0, 0]
         self._set_reference(marginal, size)
         self._set_pace(marginal, box, size)
         if not self.knows_bounds and len(self._slopes) >= FEWEST_SLOPES:

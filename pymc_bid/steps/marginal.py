@@ -1,5 +1,7 @@
 """The closed form of a model at hand: one marginal model for all likelihoods of a state vector."""
 
+from operator import is_
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -38,7 +40,7 @@ class MarginalBuilder:
     def is_current(self) -> bool:
         """Whether the data are those of the last marginal model that was made."""
         data = [part.regression() for part in self._joint.parts]
-        return all(one is other for one, other in zip(data, self._data, strict=False))
+        return all(map(is_, data, self._data))
 
     def is_exact(self, prior: WeightPrior) -> bool:
         """Whether a marginal model is the model at hand, but for the bounds, wherever the rest is.

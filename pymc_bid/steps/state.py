@@ -155,7 +155,7 @@ class StateStep(DecompositionStep):
         state = joint.state.read(point)
         # Integrated out above, so they have to be drawn before anyone looks at them.
         point = joint.draw_own_variances(self.rng, state, point)
-        return point, self.report(**(counts | {"K": int(state.sum())}))
+        return point, self.report(**(counts | {"K": np.count_nonzero(state)}))
 
     def halves_to_compile(self, model, point):
         """Return what moves the ladder, and what draws weights."""

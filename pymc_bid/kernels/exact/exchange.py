@@ -22,7 +22,7 @@ from numba import typeof, types
 from numpy.typing import NDArray
 
 from pymc_bid.kernels.by_address import ByAddress, keep_address_out
-from pymc_bid.kernels.by_reference import by_reference, type_by_reference
+from pymc_bid.kernels.by_reference import held_by_reference, type_by_reference
 from pymc_bid.kernels.compilation import spread
 from pymc_bid.kernels.exact.ghk import (
     find_order,
@@ -165,8 +165,7 @@ def make_regressions(
 keep_address_out(Regressions, visit_targets)
 
 
-@random_kernel
-def weigh_weights(stream, drawing, state, weights, noise_variance, regressions):
+def weigh_weights(rng, drawing, state, weights, noise_variance, regressions):
     r"""Return what weights add to the log of :math:`w`, the log evidence without bounds, the mass.
 
     The first is :math:`\sum_l \log [N(y_l) / q(y_l)]`, the second :math:`\sum_l \log E_l`, see
@@ -175,7 +174,7 @@ def weigh_weights(stream, drawing, state, weights, noise_variance, regressions):
 
     Parameters
     ----------
-    stream : numpy.random.Generator
+    rng : numpy.random.Generator
     drawing : bool
         Whether to draw weights from q, or to take those that are there.
     state : int array (N,)
@@ -185,7 +184,13 @@ def weigh_weights(stream, drawing, state, weights, noise_variance, regressions):
     noise_variance : array (L,)
     regressions : Regressions
     """
-    regressions = by_reference(regressions)
+    held = held_by_reference(Regressions, *regressions)
+    return weigh_held(rng, drawing, state, weights, noise_variance, held)
+
+
+@random_kernel
+def weigh_held(stream, drawing, state, weights, noise_variance, regressions):
+    """Do what `weigh_weights` does, with regressions by reference."""
     arguments = (stream, drawing, state, weights, noise_variance, regressions)
     return call_visit(regressions.visit, arguments)
 

@@ -55,9 +55,10 @@ def pass_bounds_on(work):
     copy_into(work.lower, work.cut_lower)
     copy_into(work.upper, work.cut_upper)
     lower, upper = work.cut_lower, work.cut_upper
-    for first in range(work.members.size):
-        for second in range(first + 1, work.members.size):
-            slope = covariance[first, second] / covariance[first, first]
+    for first in range(center.size):
+        inverse = 1.0 / covariance[first, first]
+        for second in range(first + 1, center.size):
+            slope = covariance[first, second] * inverse
             moved = slope * covariance[first, second]
             if not covariance[second, second] - moved <= SETTLED * SETTLED * moved:
                 continue
@@ -116,15 +117,15 @@ def find_sites(work):
 @part(fastmath={"reassoc", "contract"})
 def write_factor(work):
     """Write the Cholesky factor of Σ in the order of the draws."""
-    number, order, factor = work.members.size, work.order, work.factor
-    for first in range(number):
+    order, factor, covariance = work.order, work.factor, work.covariance
+    for first in range(order.size):
         let_interrupts_in(first * first)
         for second in range(first + 1):
-            value = work.covariance[order[first], order[second]]
+            value = covariance[order[first], order[second]]
             for inner in range(second):
                 value -= factor[first, inner] * factor[second, inner]
             if first == second:
-                least = SMALLEST_VARIANCE * work.covariance[order[first], order[first]]
+                least = SMALLEST_VARIANCE * covariance[order[first], order[first]]
                 factor[first, first] = math.sqrt(max(value, least))
             else:
                 factor[first, second] = value / factor[second, second]
@@ -169,22 +170,25 @@ def condition_on(work, index, size, value):
 @spread()
 def start_drawing(work):
     """Write mean and variance of every weight before any is drawn."""
-    for k in range(work.members.size):
+    factor = work.factor
+    for k in range(factor.shape[0]):
         work.expected[k] = work.center[work.order[k]]
-        work.remaining[k] = 0.0
+        variance = 0.0
         for earlier in range(k + 1):
-            work.remaining[k] += work.factor[k, earlier] * work.factor[k, earlier]
+            variance += factor[k, earlier] * factor[k, earlier]
+        work.remaining[k] = variance
 
 
 @spread()
 def cut_interval(work, k):
     """Return the bounds of the weight drawn next, cut to what those that it settles allow."""
     lower, upper = work.lower[work.order[k]], work.upper[work.order[k]]
-    deviation = work.factor[k, k]
+    factor, remaining = work.factor, work.remaining
+    deviation = factor[k, k]
     cut_lower, cut_upper = lower, upper
-    for later in range(k + 1, work.members.size):
-        share = work.factor[later, k]
-        left = max(work.remaining[later] - share * share, 0.0)
+    for later in range(k + 1, remaining.size):
+        share = factor[later, k]
+        left = max(remaining[later] - share * share, 0.0)
         if left > SETTLED * SETTLED * share * share:
             continue
         slope, margin = share / deviation, MARGIN * math.sqrt(left)
@@ -200,11 +204,12 @@ def cut_interval(work, k):
 @spread()
 def take_as_drawn(work, k, value):
     """Take the weight drawn last into the means and variances of the others."""
-    work.standard[k] = (value - work.expected[k]) / work.factor[k, k]
-    for later in range(k + 1, work.members.size):
-        share = work.factor[later, k]
-        work.expected[later] += share * work.standard[k]
-        work.remaining[later] -= share * share
+    factor, expected, remaining = work.factor, work.expected, work.remaining
+    standard = work.standard[k] = (value - expected[k]) / factor[k, k]
+    for later in range(k + 1, expected.size):
+        share = factor[later, k]
+        expected[later] += share * standard
+        remaining[later] -= share * share
 
 
 @part()

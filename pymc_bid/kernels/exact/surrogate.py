@@ -118,6 +118,8 @@ def evidence_of_set(state, with_bounds, marginal, box):
         else:
             for of_target in log_box_masses(state, np.log(marginal.held), box):
                 log_mass += of_target
+        # More is not to be had; moves of replicas rely on it.
+        log_mass = min(log_mass, 0.0)
     return log_evidence, log_mass, scale, densities
 
 

@@ -131,43 +131,50 @@ def write_spectrum(work, gram, precision, target):
 @spread()
 def write_covariance(work, variance):
     """Write Σ at a noise variance."""
-    number = work.members.size
-    work.covariance[:] = 0.0
+    number, covariance, eigenvectors = work.members.size, work.covariance, work.eigenvectors
     for k in range(number):
-        let_interrupts_in(number * number)
-        scale = variance / (variance + work.eigenvalues[k])
-        for first in range(number):
-            factor = scale * work.eigenvectors[first, k]
-            for second in range(number):
-                work.covariance[first, second] += factor * work.eigenvectors[second, k]
+        work.row[k] = variance / (variance + work.eigenvalues[k])
+    for first in range(number):
+        let_interrupts_in(first * number)
+        for second in range(first + 1):
+            total = 0.0
+            for k in range(number):
+                total += work.row[k] * eigenvectors[first, k] * eigenvectors[second, k]
+            covariance[first, second] = covariance[second, first] = total
 
 
 @spread()
 def write_target(work, cross, variance, prior, target):
     """Write m and the bounds of a target; return ½ m·Σ⁻¹m - ½ log |Σ⁻¹|."""
-    number = work.members.size
+    number, total = work.members.size, 0.0
+    # Fields are read once: each time counts references to an array.
+    members, center, eigenvectors = work.members, work.center, work.eigenvectors
+    data, prior_part = work.row, work.fitted
     for k in range(number):
-        row = work.members[k]
-        work.lower[k], work.upper[k] = prior.lower[row, target], prior.upper[row, target]
-        work.center[k] = 0.0
-    total = 0.0
+        center[k], data[k], prior_part[k] = 0.0, 0.0, 0.0
+    for other in range(number):
+        row = members[other]
+        tau, product = prior.precision[row, target], cross[row, target]
+        work.lower[other], work.upper[other] = prior.lower[row, target], prior.upper[row, target]
+        total -= 0.5 * math.log(tau)
+        linear = tau * prior.mean[row, target]
+        for k in range(number):
+            data[k] += eigenvectors[other, k] * product
+            prior_part[k] += eigenvectors[other, k] * linear
     for k in range(number):
-        data, prior_part = 0.0, 0.0
-        for other in range(number):
-            row = work.members[other]
-            entry, tau = work.eigenvectors[other, k], prior.precision[row, target]
+        eigenvalue = work.eigenvalues[k]
+        if not eigenvalue > 0.0:
             # Along a null vector of the Gram matrix there are no data, only rounding errors.
-            data += entry * cross[row, target] if work.eigenvalues[k] > 0.0 else 0.0
-            prior_part += entry * tau * prior.mean[row, target]
-        spread = variance + work.eigenvalues[k]
-        projection = (data + variance * prior_part) / spread
+            data[k] = 0.0
+        spread = variance + eigenvalue
+        projection = (data[k] + variance * prior_part[k]) / spread
         # The linear term is (data / σ² + prior part), its product with the mean a square.
-        total += 0.5 * projection * (data / variance + prior_part)
+        total += 0.5 * projection * (data[k] / variance + prior_part[k])
         total -= 0.5 * math.log(spread / variance)
-        for first in range(number):
-            work.center[first] += work.eigenvectors[first, k] * projection
-    for k in range(number):
-        total -= 0.5 * math.log(prior.precision[work.members[k], target])
+        data[k] = projection
+    for first in range(number):
+        for k in range(number):
+            center[first] += eigenvectors[first, k] * data[k]
     return total
 
 

@@ -38,11 +38,10 @@ def replica_at(index, replicas):
 
 
 @spread()
-def rung_at(index, replicas, ends):
-    """Return where a replica is; `ends` are what the path is between."""
-    marginal, reference, box = ends
-    power, bound_power = replicas.powers[index], replicas.bound_powers[index]
-    return by_reference(Rung(power, bound_power, marginal, reference, box))
+def rung_at(index, path):
+    """Return where a replica is."""
+    power, bound_power = path.replicas.powers[index], path.replicas.bound_powers[index]
+    return by_reference(Rung(power, bound_power, path.marginal, path.reference, path.box))
 
 
 @part()
@@ -132,7 +131,7 @@ def exchange_pair(rng, first, cold, hot, replicas):
 
 
 @random_kernel
-def advance_given_noise(stream, turn, replicas, marginal, reference, box):
+def advance_given_noise(stream, turn, path):
     """Move replicas and let neighbours exchange; return the round trips ended.
 
     Parameters
@@ -140,18 +139,13 @@ def advance_given_noise(stream, turn, replicas, marginal, reference, box):
     stream : numpy.random.Generator
         See `pymc_bid.kernels.random_numbers.random_kernel`.
     turn : Turn
-    replicas : Replicas
-        Changed in place.
-    marginal : Marginal
-    reference : Reference
-    box : Box
+    path : Path
+        By reference. The replicas are changed in place.
     """
-    rng = generator_at(stream)
-    marginal, reference, box = by_reference(marginal), by_reference(reference), by_reference(box)
-    replicas, ends = by_reference(replicas), (marginal, reference, box)
+    rng, replicas = generator_at(stream), path.replicas
     number = replicas.powers.size
     for index in range(number):
-        rung, replica = rung_at(index, replicas, ends), replica_at(index, replicas)
+        rung, replica = rung_at(index, path), replica_at(index, replicas)
         if turn.first <= index < turn.last:
             redrawing, swaps = is_alone(index, turn, number), replicas.swaps[index]
             columns = (turn.first_column, turn.last_column)
@@ -160,13 +154,13 @@ def advance_given_noise(stream, turn, replicas, marginal, reference, box):
             replicas.log_masses[index] = mass_of(replica, rung)
     if turn.last == number:
         for first in range(turn.round % 2, number - 1, 2):
-            cold, hot = rung_at(first, replicas, ends), rung_at(first + 1, replicas, ends)
+            cold, hot = rung_at(first, path), rung_at(first + 1, path)
             exchange_pair(rng, first, cold, hot, replicas)
     return count_round_trips(replicas)
 
 
 @random_kernel
-def move_beside(stream, backwards, columns, bound_power, replica, marginal, reference, box):
+def move_beside(stream, backwards, columns, replica, path):
     """Move a set at given noise, by flips and one swap, or the other way round.
 
     Flips and swaps are each reversible; with the order drawn at random so is the whole, as the
@@ -179,15 +173,10 @@ def move_beside(stream, backwards, columns, bound_power, replica, marginal, refe
         Whether the swap comes first and the flips last to first.
     columns : pair of int
         The first column that is offered to go in or out, and the one after the last.
-    bound_power : float
-        That of the first replica.
     replica : Replica
         The set, changed in place, and noise variances along with columns that are groups.
-    marginal, reference, box
-        As in `advance_given_noise`.
+    path : Path
+        As in `advance_given_noise`. The place is that of the first replica.
     """
-    rng = generator_at(stream)
-    marginal, reference, box = by_reference(marginal), by_reference(reference), by_reference(box)
-    replica = by_reference(replica)
-    rung = by_reference(Rung(1.0, bound_power, marginal, reference, box))
-    move_set(rng, backwards, 1, columns, replica, rung)
+    rng, replica = generator_at(stream), by_reference(replica)
+    move_set(rng, backwards, 1, columns, replica, rung_at(0, path))

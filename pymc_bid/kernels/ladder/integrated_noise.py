@@ -40,6 +40,14 @@ class Place(NamedTuple):
 
 
 @spread()
+def first_place(path):
+    """Return the place of the first replica."""
+    replicas = path.replicas
+    power, bound_power, memory = replicas.powers[0], replicas.bound_powers[0], replicas.memory
+    return by_reference(Place(power, bound_power, memory, path.marginal, path.reference, path.box))
+
+
+@spread()
 def number_of(state):
     """Return the number that a set is in binary."""
     # A literal 0 would have numba compile what it is given to once more.
@@ -50,16 +58,16 @@ def number_of(state):
 
 
 @part()
-def look_up(state, number, place):
-    """Return the log evidence of a set and, where they count, what the bounds add, from memory."""
-    memory, with_bounds = place.memory, place.bound_power > 0.0
-    if math.isnan(memory[number, 1 if with_bounds else 0]):
+def look_up(state, number, with_bounds, place):
+    """Return the log evidence of a set or what the bounds add to it, from memory."""
+    memory, kind = place.memory, 1 if with_bounds else 0
+    if math.isnan(memory[number, kind]):
         arguments = (state, with_bounds, place.marginal, place.box)
         log_evidence, log_mass, _, _ = call_evidence(place.box.evidence, arguments)
         memory[number, 0] = log_evidence
         if with_bounds:
             memory[number, 1] = log_mass
-    return memory[number, 0], memory[number, 1] if with_bounds else 0.0
+    return memory[number, kind]
 
 
 @spread()
@@ -78,12 +86,16 @@ def offer(rng, first, second, number, state, place):
     else:
         others, log_sizes = state.sum() - state[first], place.marginal.log_sizes
         log_prior += sign * (log_sizes[others + 1] - log_sizes[others])
-    present, present_mass = look_up(state, number, place)
+    bound_power, hurdle = place.bound_power, rng.standard_exponential()
+    log_ratio = log_prior - look_up(state, number, False, place)
+    present_mass = look_up(state, number, True, place) if bound_power > 0.0 else 0.0
     toggle(first, second, state)
-    found, found_mass = look_up(state, proposed, place)
-    log_ratio = power * (found - present + log_prior) + (1.0 - power) * log_reference
-    log_ratio += place.bound_power * (found_mass - present_mass)
-    if rng.standard_exponential() > -log_ratio:
+    log_ratio = power * (log_ratio + look_up(state, proposed, False, place))
+    log_ratio += (1.0 - power) * log_reference - bound_power * present_mass
+    # No mass is more than 1: it need not be found where even that would not do.
+    if bound_power > 0.0 and hurdle > -log_ratio:
+        log_ratio += bound_power * look_up(state, proposed, True, place)
+    if hurdle > -log_ratio:
         return proposed
     toggle(first, second, state)
     return number
@@ -125,26 +137,24 @@ def move_state(rng, swaps, state, place):
 def log_ratio_of(state, place):
     """Return the log of the marginal model over the reference at a set, and of its mass."""
     log_prior, log_reference = log_priors(state, place.marginal, place.reference)
-    log_evidence, log_mass = look_up(state, number_of(state), place)
-    return log_evidence + log_prior - log_reference, log_mass
+    number = number_of(state)
+    log_mass = look_up(state, number, True, place) if place.bound_power > 0.0 else 0.0
+    return look_up(state, number, False, place) + log_prior - log_reference, log_mass
 
 
 @random_kernel
-def advance_integrated(stream, turn, replicas, marginal, reference, box):
+def advance_integrated(stream, turn, path):
     """Move replicas and let neighbours exchange; return the round trips ended.
 
     Parameters are those of `pymc_bid.kernels.ladder.given_noise.advance_given_noise`.
     """
-    rng = generator_at(stream)
-    marginal, reference, box = by_reference(marginal), by_reference(reference), by_reference(box)
-    replicas = by_reference(replicas)
+    rng, replicas, place = generator_at(stream), path.replicas, first_place(path)
     powers, bound_powers, states = replicas.powers, replicas.bound_powers, replicas.states
     if turn.is_new:
         replicas.memory[:] = np.nan
-    place = by_reference(Place(1.0, 1.0, replicas.memory, marginal, reference, box))
     for index in range(turn.first, turn.last):
         if powers[index] == 0.0:
-            draw_reference_state(rng, states[index], marginal, reference)
+            draw_reference_state(rng, states[index], path.marginal, path.reference)
         else:
             place.power, place.bound_power = powers[index], bound_powers[index]
             replicas.flips[index] += move_state(rng, replicas.swaps[index], states[index], place)
@@ -160,18 +170,16 @@ def advance_integrated(stream, turn, replicas, marginal, reference, box):
 
 
 @random_kernel
-def move_beside_integrated(stream, bound_power, swaps, state, memory, marginal, reference, box):
+def move_beside_integrated(stream, swaps, state, path):
     """Move a set by a flip or by swaps of columns drawn at random, each a reversible step.
 
     One column or, at random and where K is fixed, `swaps` pairs. Other parameters are those of
     `pymc_bid.kernels.ladder.given_noise.move_beside`.
     """
-    rng, number = generator_at(stream), number_of(state)
-    marginal, reference, box = by_reference(marginal), by_reference(reference), by_reference(box)
-    place = by_reference(Place(1.0, bound_power, memory, marginal, reference, box))
-    if not reference.fixed_size and rng.random() < 0.5:
+    rng, number, place = generator_at(stream), number_of(state), first_place(path)
+    if not path.reference.fixed_size and rng.random() < 0.5:
         column = int(rng.random() * state.size)
-        if not is_forced(column, marginal):
+        if not is_forced(column, path.marginal):
             offer(rng, column, column, number, state, place)
     else:
         offer_swaps(rng, swaps, number, state, place)

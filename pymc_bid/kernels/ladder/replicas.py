@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pymc_bid.kernels.compilation import spread
+from pymc_bid.kernels.types import Box, Marginal
 
 
 class Replicas(NamedTuple):
@@ -88,6 +89,15 @@ class Reference(NamedTuple):
     scale: float
     fixed_size: bool
     """Whether sets have a given number of columns."""
+
+
+class Path(NamedTuple):
+    """Replicas, and what the path that they are on is between."""
+
+    replicas: Replicas
+    marginal: Marginal
+    reference: Reference
+    box: Box
 
 
 @spread()
