@@ -92,8 +92,12 @@ def score_sets(
     sets : dict
         A name for each set, and the labels of its columns (their numbers if there are no labels).
     rows : array_like, pandas.DataFrame or xarray.DataArray, optional
-        Held-out rows with the columns of the data, in their units; entries may be missing. R² and
-        error are those of these rows then; else of the rows that the model was made of.
+        Held-out rows with the columns of the data, in their units. R² and error are those of these
+        rows then; else of the rows that the model was made of. Entries may be missing: those of
+        chosen columns are taken for the column's mean in the rows of the model, as the model does
+        with its own (with ``missing="mask"``), so that all sets are measured on the same entries of
+        a column, and gaps cost a set what they cost it in the model; those of other columns do not
+        count.
     by : {"set", "column"}
         A row of the table for each set, or one for each set and column that it does not have.
     best : bool
