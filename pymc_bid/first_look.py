@@ -5,11 +5,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-import scipy.sparse
 from numpy.typing import NDArray
-from scipy.linalg import solve_triangular
 
 from pymc_bid.inputs import Matrix, labels_or_numbers
+from pymc_bid.relations import find_combinations, find_copies
 from pymc_bid.standardising import mean_and_spread
 
 LEAST_ROWS = 3
@@ -17,8 +16,6 @@ LEAST_OBSERVED = 10
 """Observed entries of a column below which it says little."""
 LARGEST_SCALE = 10.0
 """Factor by which the mean square of a column may differ from 1, where nothing is standardised."""
-ROUNDING = 1e-6
-"""Difference of columns of length 1 that are the same: more than rounding, less than a digit."""
 INDEX_NAMES = re.compile(r"(?i:^unnamed|^index$|(^|[\W_])(id|row)$)|[a-z]I[dD]$")
 """Names of columns that number the rows, if they have whole numbers that are all different."""
 MOST_NAMED = 10
@@ -98,21 +95,19 @@ def look_at(
             "chosen columns' variances are for about 1, so that which columns are chosen depends "
             "on their units: use bid.column_selection, which standardises, or standardise them.",
         )
-    units, kept = _units(matrix, mean, varies), np.flatnonzero(varies)
-    groups = _copies(units)
+    kept = np.flatnonzero(varies)
+    groups = find_copies(matrix, mean, kept)
     add(
         "copies",
-        [kept[group] for group in groups],
+        groups,
         "columns that are copies of each other, up to shift and scale: {}. They are kept, share "
         "the probability of being chosen, and each of them is to be explained, so that one is "
         "likely to be chosen. Leave out all but one of what is the same measurement.",
     )
     again = [column for group in groups for column in group[1:]]
-    others = np.setdiff1d(np.arange(kept.size), again)
-    combinations = _combinations(units[:, others], matrix.number_of_rows)
     add(
         "combination",
-        [kept[others[combination]] for combination in combinations],
+        find_combinations(matrix, mean, np.setdiff1d(kept, again)),
         "columns the last of which is a linear combination of those before it, exactly: {}. They "
         "are kept, and one may stand for another.",
     )
@@ -127,69 +122,16 @@ def _listed(names: list, separator: str) -> str:
 def _is_index(matrix: Matrix, column: np.intp, labels: NDArray) -> bool:
     """Whether a column counts the rows, up or down, or is called an index and looks like one."""
     # What is left of a compressed matrix are no rows.
-    if matrix.compressed or (matrix.observed is not None and not matrix.observed[:, column].all()):
+    if matrix.compressed:
         return False
-    values = matrix.values[:, column]
-    if not (values % 1 == 0).all():
+    rows = np.arange(len(matrix.values))
+    if matrix.observed is not None:
+        rows = np.flatnonzero(matrix.observed[:, column])
+    values = matrix.values[rows, column]
+    if rows.size < LEAST_ROWS or not (values % 1 == 0).all():
         return False
-    if (np.abs(np.diff(values)) == 1).all() and np.ptp(values) == values.size - 1:
+    steps = np.diff(values)
+    if any(np.array_equal(steps, sign * np.diff(rows)) for sign in (1, -1)):
         return True
     named = INDEX_NAMES.search(str(labels[column]).strip())
     return bool(named) and np.unique(values).size == values.size
-
-
-def _units(matrix: Matrix, mean: Numbers, varies: NDArray[np.bool_]) -> Numbers:
-    """Return the columns that vary less their means, of length 1; missing entries are 0."""
-    # The first row of what compression makes of a matrix holds its means.
-    values = matrix.values[1:] if matrix.compressed else matrix.values - mean
-    values = values[:, varies]
-    return values / np.sqrt(np.einsum("ij,ij->j", values, values))
-
-
-def _copies(units: Numbers) -> list[list[int]]:
-    """Return groups of columns of length 1 that are the same up to their signs.
-
-    Those whose product with one random vector is the same are compared.
-    """
-    product = np.abs(np.random.default_rng(0).standard_normal(len(units)) @ units)
-    groups: list[list[int]] = []
-    for column in np.argsort(product, kind="stable"):
-        for group in reversed(groups):
-            if product[column] - product[group[0]] > 10 * ROUNDING:
-                groups.append([int(column)])
-                break
-            first, second = units[:, group[0]], units[:, column]
-            if np.linalg.norm(first - np.sign(first @ second) * second) < ROUNDING:
-                group.append(int(column))
-                break
-        else:
-            groups.append([int(column)])
-    return sorted(sorted(group) for group in groups if len(group) > 1)
-
-
-def _combinations(units: Numbers, number_of_rows: int) -> list[list[int]]:
-    """Return sets of columns of length 1 each of which is a linear combination of the others.
-
-    Found in sums of rows drawn at random, with random signs, which keep every such relation and
-    take a fraction of the time, and checked by the rows themselves. With no more rows than columns
-    there is nothing special about them.
-    """
-    rows, columns = units.shape
-    if columns >= number_of_rows - 1:
-        return []
-    rng, sketch, room = np.random.default_rng(1), units, 2 * columns + 20
-    if rows > 2 * room:
-        places = (rng.integers(room, size=rows), np.arange(rows))
-        signs = rng.choice([-1.0, 1.0], size=rows)
-        sketch = scipy.sparse.csr_array((signs, places), shape=(room, rows)) @ units
-    factor = np.linalg.qr(sketch, mode="r")
-    dependent = np.abs(np.diagonal(factor)) < ROUNDING
-    found = []
-    for column in np.flatnonzero(dependent):
-        before = np.flatnonzero(~dependent[:column])
-        weights = solve_triangular(factor[np.ix_(before, before)], factor[before, column])
-        used = before[np.abs(weights) > ROUNDING]
-        rest = units[:, column] - units[:, before] @ weights
-        if np.linalg.norm(rest) < ROUNDING:
-            found.append([*map(int, used), int(column)])
-    return found

@@ -100,6 +100,57 @@ def test_columns_that_number_the_rows_are_named(label, values, is_index):
     assert ("index" in found) == is_index
 
 
+@pytest.mark.parametrize(
+    ("label", "values", "is_index"),
+    [
+        ("Unnamed: 0", np.arange(30), True),
+        ("x", np.arange(30)[::-1], True),
+        ("ID", np.random.default_rng(0).permutation(30) * 17, True),
+        ("x", np.arange(30) * 2, False),
+        ("x", np.r_[np.arange(7), np.arange(6, 29)], False),
+    ],
+    ids=str,
+)
+def test_columns_that_number_the_rows_may_have_gaps(label, values, is_index):
+    table = BASE.assign(**{label: values.astype(float)})
+    table.loc[[7, 20], label] = np.nan
+    assert ("index" in findings(table)) == is_index
+
+
+def test_copies_with_gaps_are_compared_where_both_are_observed():
+    table = BASE.assign(e=3 * BASE["a"] + 2, f=-BASE["b"], g=BASE["d"], h=BASE["d"] + 1e-4)
+    table.loc[7, "e"] = table.loc[3, "b"] = table.loc[[4, 9], "f"] = np.nan
+    # A copy of a copy.
+    table.loc[11, "g"] = np.nan
+    table.loc[0, "h"] += 1e-3
+    assert findings(table)["copies"].columns == ["a", "e", "b", "f", "d", "g"]
+
+
+def test_a_few_shared_rows_do_not_make_copies():
+    table = BASE.assign(e=BASE["a"])
+    table.loc[:11, "a"] = table.loc[20:, "e"] = np.nan
+    table.loc[12:15, "e"] = [1.0, 2.0, 1.5, 7.0]
+    both = table[["a", "e"]].dropna().index[4:]
+    table.loc[both, "e"] = table.loc[both, "a"]
+    table.loc[12:15, "a"] = np.nan
+    assert len(table[["a", "e"]].dropna()) == 4 and "copies" not in findings(table)
+
+
+def test_linear_combinations_with_gaps_are_named():
+    table = BASE.assign(s=BASE["a"] + BASE["b"], few=BASE["c"] ** 2, t=BASE["c"] - 2 * BASE["d"])
+    table.loc[7, "s"] = table.loc[9, "t"] = table.loc[3, "a"] = np.nan
+    # So little of it is there that no rows would be left.
+    table.loc[4:, "few"] = np.nan
+    assert findings(table)["combination"].columns == ["a", "b", "s", "c", "d", "t"]
+
+
+def test_an_ordinary_table_with_gaps_has_no_relations():
+    A = np.random.default_rng(3).normal(size=(60, 20))
+    A[np.random.default_rng(4).random(A.shape) < 0.25] = np.nan
+    binary = np.where(np.isnan(A), A, A > 0)
+    assert findings(A) == {} and findings(binary) == {}
+
+
 def test_columns_with_few_observed_entries_are_named():
     table = BASE.copy()
     table.loc[5:, "b"] = np.nan

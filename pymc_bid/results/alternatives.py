@@ -30,8 +30,9 @@ def size_curve(
 ) -> pd.DataFrame:
     """Explained variance and error against the number of columns, without sampling.
 
-    Of each size the best set is taken that a search finds by the evidence in closed form: columns
-    are taken in one by one, from several first ones, and exchanged as long as that is better.
+    Of each size the best set is taken that a search finds by the evidence in closed form. From sets
+    that columns were added to one by one, and from random ones, columns are exchanged as long as
+    that is better, and what is found of one size leads to sets of the others.
 
     Parameters
     ----------
@@ -41,7 +42,8 @@ def size_curve(
         Numbers of columns. Those that the prior rules out are left out.
     rows : array_like, pandas.DataFrame or xarray.DataArray, optional
         Held-out rows, see `score_sets`. R² of the rows that the model was made of hardly ever falls
-        with one more column; that of others tells which columns help.
+        with one more column; that of others tells which columns help. Where they have gaps, all
+        sizes are measured on the same rows nevertheless.
     idata : arviz.InferenceData or xarray.DataTree, optional
         Draws of the model. With them the table says how probable each size is, and sets that were
         visited are tried as well.
@@ -59,9 +61,9 @@ def size_curve(
 
     Examples
     --------
-    >>> curve = bid.size_curve(model, range(4), random_seed=1)
+    >>> curve = bid.size_curve(model, range(3), random_seed=1)
     >>> curve["r2"].round(1).tolist()
-    [-0.0, 0.4, 0.9, 0.9]
+    [-0.0, 0.4, 0.9]
     """
     sizes = sorted({read_whole_number(size, "sizes", least=0) for size in sizes})
     sets = SetsOfModel(model, state)
@@ -72,16 +74,14 @@ def size_curve(
         name = sets.decomposition.roles.state.name
         visited = read_state(idata, name)[0].reshape(-1, len(sets.labels))
         best.learn(np.unique(visited, axis=0).astype(np.int64))
-    found = {size: best.of_size(size) for size in sizes if size <= len(sets.labels)}
-    if not any(found.values()):
+    found = best.of_sizes(sizes)
+    if not found:
         raise ValueError(
             f"sizes has no number of columns that a set can have: there are {len(sets.labels)} "
             f"columns, and the prior may rule out some numbers; got {sizes}."
         )
     lines: dict[int, dict[str, Any]] = {}
     for size, one in found.items():
-        if one is None:
-            continue
         inside, *outside = (
             summarise(one.state, score, scorer) for score in scorer.score(one.state, *tables)
         )

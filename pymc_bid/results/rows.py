@@ -1,6 +1,6 @@
 """Rows that a set of columns explains: those of the model, or others that were held out."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,12 +9,22 @@ from scipy.special import ndtr
 
 from pymc_bid.evidence import SetsOfModel
 from pymc_bid.inputs import ROWS
-from pymc_bid.regression import reduce_regression
+from pymc_bid.regression import Regression, reduce_regression
 from pymc_bid.results.explained import shares_of_draws
 from pymc_bid.results.units import CENTER, SCALE, Units, floats_with_gaps, select_columns
 
 Numbers = NDArray[np.float64]
 _BLOCK_BYTES = 2**26
+
+
+class _HeldOut(NamedTuple):
+    """Rows that are not the model's, in its units, without gaps."""
+
+    values: Numbers
+    observed: NDArray[np.bool_]
+    data: Regression
+    variation: Numbers
+    """Sum of squares of what is observed of each column about its mean in the model's rows."""
 
 
 class Rows:
@@ -55,9 +65,14 @@ class Rows:
             self._mean = np.average(target, axis=0, weights=weights)
             self._variation = np.sum(weights * (target - self._mean) ** 2, axis=0)
         self._data = data
-        self._values = None if table is None else self._read(table)
+        self._held_out = None if table is None else self._read(table)
 
-    def _read(self, table: Any) -> Numbers:
+    def _read(self, table: Any) -> "_HeldOut":
+        """Read held-out rows; missing entries are the mean of their column in the model's rows.
+
+        Missing entries of the model's own chosen columns are that too. Those of the columns that
+        are explained do not count.
+        """
         if not self.shared:
             raise TypeError(
                 "rows are for matrices decomposed by their own columns, without a pool."
@@ -66,29 +81,30 @@ class Rows:
         values = floats_with_gaps(selected, "rows")
         if np.isinf(values).any() or not np.isfinite(values).any():
             raise ValueError("rows has infinite entries, or none that is a number.")
-        return self.units.standardise_values(values)
+        observed = np.isfinite(values)
+        values = np.where(observed, self.units.standardise_values(values), self._mean)
+        known = None if observed.all() else observed.astype(np.float64)
+        variation = np.sum((values - self._mean) ** 2, axis=0)
+        return _HeldOut(values, observed, reduce_regression(values, values, known), variation)
 
     @property
     def are_held_out(self) -> bool:
         """Whether they are others than the model's."""
-        return self._values is not None
+        return self._held_out is not None
 
     def shares(self, active: NDArray[np.int64], weights: Numbers) -> Numbers:
         """Return R² of each column and draw; of held-out rows about the mean in the model's."""
-        if self._values is None:
+        if self._held_out is None:
             return shares_of_draws(self._data, self._variation, active, weights)
-        values, observed = self._usable(active)
-        variation = np.sum(observed * (values - self._mean) ** 2, axis=0)
-        known = None if observed.all() else observed.astype(np.float64)
-        return shares_of_draws(reduce_regression(values, values, known), variation, active, weights)
+        return shares_of_draws(self._held_out.data, self._held_out.variation, active, weights)
 
     def errors(self, active: NDArray[np.int64], weights: Numbers) -> Numbers:
         """Return the mean square of what C·W leaves of each column, W the mean of the draws."""
         mean = weights.mean(axis=0)[None]
-        if self._values is None:
+        if self._held_out is None:
             left = 1 - shares_of_draws(self._data, self._variation, active, mean)[0]
             return left * self._variation / self._data.products.rows
-        values, observed = self._usable(active)
+        values, observed = self._held_out[:2]
         squares = observed * (values - values[:, active] @ mean[0]) ** 2
         number = observed.sum(axis=0)
         with np.errstate(invalid="ignore"):
@@ -104,9 +120,10 @@ class Rows:
         An entry is inside if its rank in the predictive distribution, a mixture of normals over the
         draws, is: no quantile is asked for.
         """
-        values, observed = self._usable(active)
-        if active.size == values.shape[1]:
+        if active.size == len(self.columns):
             return np.full(active.size, np.nan)
+        assert self._held_out is not None
+        values, observed = self._held_out[:2]
         if self._fit_themselves:
             noise = self._noise_of_others(active, weights)
         inside, deviation = np.zeros(values.shape, dtype=bool), np.sqrt(noise)[:, None]
@@ -132,13 +149,3 @@ class Rows:
             return squares / rows
         others = np.isfinite(shares).all(axis=0)
         return squares[:, others].sum(axis=1, keepdims=True) / rows[others].sum()
-
-    def _usable(self, active: NDArray[np.int64]) -> tuple[Numbers, NDArray[np.bool_]]:
-        """Return the rows that no chosen column lacks, and which of their entries are observed."""
-        assert self._values is not None
-        values = self._values[np.isfinite(self._values[:, active]).all(axis=1)]
-        if not len(values):
-            chosen = ", ".join(str(label) for label in self.columns[active])
-            raise ValueError(f"rows has no row with an entry of each of the columns {chosen}.")
-        observed = np.isfinite(values)
-        return np.where(observed, values, self._mean), observed

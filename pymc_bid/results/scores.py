@@ -92,13 +92,17 @@ def score_sets(
     sets : dict
         A name for each set, and the labels of its columns (their numbers if there are no labels).
     rows : array_like, pandas.DataFrame or xarray.DataArray, optional
-        Held-out rows with the columns of the data, in their units; entries may be missing. R² and
-        error are those of these rows then; else of the rows that the model was made of.
+        Held-out rows with the columns of the data, in their units. R² and error are those of these
+        rows then; else of the rows that the model was made of. Entries may be missing: those of
+        chosen columns are taken for the column's mean in the rows of the model, as the model does
+        with its own (with ``missing="mask"``), so that all sets are measured on the same entries of
+        a column, and gaps cost a set what they cost it in the model; those of other columns do not
+        count.
     by : {"set", "column"}
         A row of the table for each set, or one for each set and column that it does not have.
     best : bool
         Whether to add the best set that a search finds ("best found"), if none of `sets` is it. It
-        takes seconds where there are a hundred columns, and minutes where there are a thousand.
+        takes a second or two where there are 30 columns, and some ten where there are a hundred.
     draws : int
         Draws of weights and noise given each set, by importance: where the standard error of the
         evidence is not small, take more.
@@ -146,9 +150,10 @@ def score_sets(
     states = {str(name): known.read(columns, f"sets[{name!r}]") for name, columns in sets.items()}
     if best:
         found = BestSets(known)
+        # What is given comes after the search: a large set would lead it to all smaller sizes.
+        found.best_of_all()
         found.learn(states.values())
-        fixed = known.fixed_size
-        winner = found.best_of_all() if fixed is None else found.of_size(fixed)
+        winner = found.best_of_all()
         if winner and not any(np.array_equal(winner.state, given) for given in states.values()):
             states[BEST] = winner.state
     scores = {name: scorer.score(chosen, table)[0] for name, chosen in states.items()}

@@ -116,10 +116,19 @@ def read_chosen_entries(
     rows = labels_or_numbers(rows, len(new_rows))
     if not chosen:
         return np.empty((len(new_rows), 0)), rows
+    values = floats_with_gaps(new_rows, "new_rows")
     if filling is not None:
-        values = floats_with_gaps(new_rows, "new_rows")
-        new_rows = np.where(np.isnan(values), filling, values)
-    return read_matrix(new_rows, "new_rows").values, rows
+        values = np.where(np.isnan(values), filling, values)
+    bad = ~np.isfinite(values)
+    if bad.any():
+        row, column = np.argwhere(bad)[0]
+        raise ValueError(
+            f"new_rows has {bad.sum()} entries that are nan or infinite in chosen columns, which "
+            f"the others are predicted from, the first at row {rows[row]}, column "
+            f"{chosen[column]}. Fill them in, or drop their rows. bid.impute predicts missing "
+            "entries of rows that the model was made of, those of chosen columns too."
+        )
+    return read_matrix(new_rows if filling is None else values, "new_rows").values, rows
 
 
 def floats_with_gaps(data: Any, name: str) -> NDArray[np.float64]:

@@ -90,6 +90,19 @@ def test_bad_rows_are_named(result, rows, message):
         result.transform(rows)
 
 
+def test_missing_entries_of_new_rows_have_advice_that_can_be_followed(planted, result):
+    rows = planted.A.iloc[200:210].copy()
+    rows.iloc[3, rows.columns.get_loc(planted.columns[1])] = np.nan
+    with pytest.raises(ValueError, match=f"first at row {rows.index[3]}, column") as error:
+        result.transform(rows)
+    assert planted.columns[1] in str(error.value) and "drop their rows" in str(error.value)
+    # transform has no such argument.
+    assert "missing=" not in str(error.value)
+    rows.iloc[3] = np.inf
+    with pytest.raises(ValueError, match="new_rows has 3 entries that are nan or infinite"):
+        result.transform(rows)
+
+
 DATES = pd.date_range("2020-02-03", periods=4, freq="D")
 LABELS = {
     "days": DATES,

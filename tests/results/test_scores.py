@@ -9,8 +9,6 @@ import xarray as xr
 
 import pymc_bid as bid
 from pymc_bid.evidence import SetsOfModel
-from pymc_bid.results.search import BestSets
-from pymc_bid.results.size_prior import size_prior
 from tests.helpers.draws import as_idata
 from tests.reference.enumeration import (
     bernoulli_log_prior,
@@ -129,13 +127,6 @@ def test_visited_sets_are_tried_beside_those_of_the_search(planted, table, model
     assert curve.loc[3, "columns"] == planted.columns
 
 
-def test_a_size_that_forced_columns_rule_out_costs_no_search(table, monkeypatch):
-    sets = SetsOfModel(bid.column_selection(table, include=["c00"], exclude=["c01"]))
-    best = BestSets(sets)
-    monkeypatch.setattr(best, "_grow", lambda: pytest.fail("searched"))
-    assert best.of_size(0) is None and best.of_size(8) is None
-
-
 @pytest.mark.parametrize("kind", [pd.Series, iter, np.array, tuple], ids=lambda kind: kind.__name__)
 def test_columns_of_a_set_may_come_in_anything(planted, model, kind):
     found = bid.log_evidence(model, kind(planted.columns), random_seed=1)
@@ -182,29 +173,51 @@ def test_intervals_of_the_papers_model_hold_held_out_entries():
     assert found.loc["planted", "coverage"] == pytest.approx(0.94, abs=0.02)
 
 
-def test_rows_without_any_usable_row_and_sets_that_are_ruled_out_are_errors(planted, table, model):
-    hidden = table.iloc[60:].copy()
-    hidden[planted.columns[0]] = np.nan
-    with pytest.raises(ValueError, match=f"entry of each of the columns {planted.columns[0]}"):
-        bid.score_sets(model, {"a": planted.columns}, hidden, best=False, draws=10)
+def test_sets_that_are_ruled_out_have_no_replacements(table):
     with pytest.raises(ValueError, match="rules out"):
         bid.replacements(bid.column_selection(table, include=["c07"]), ["c00"])
 
 
-def test_missing_entries_of_held_out_rows_do_not_count(planted, table, model):
+def test_held_out_gaps_of_chosen_columns_are_filled_as_in_the_model(planted, table, model):
+    """By the mean in the model's rows, so that no row is lost, whichever columns are chosen."""
+    hidden = table.iloc[60:].copy()
+    # No row has all entries of the planted columns.
+    for place, name in enumerate(planted.columns):
+        hidden.iloc[place::3, hidden.columns.get_loc(name)] = np.nan
+    sets = {"planted": planted.columns}
+    others = [name for name in table if name not in planted.columns]
+    with_gaps, filled = (
+        bid.score_sets(model, sets, rows, by="column", best=False, random_seed=1).loc["planted"]
+        for rows in (hidden, hidden.fillna(table.iloc[:60].mean()))
+    )
+    assert with_gaps.index.tolist() == others
+    pd.testing.assert_frame_equal(with_gaps, filled, rtol=1e-9)
+    curve = bid.size_curve(model, range(9), hidden, draws=20, random_seed=1)
+    assert np.isfinite(curve["held_out_r2"][:8]).all()
+
+
+def test_gaps_cost_as_much_in_rows_that_are_held_out(planted):
+    """The curves of both can be compared: they are the same where the rows are."""
+    gaps = bid.datasets.make_planted(rows=80, columns=8, rank=3, noise=0.4, seed=3).A
+    gaps = gaps.mask(np.random.default_rng(1).random(gaps.shape) < 0.25)
+    model = bid.column_selection(gaps)
+    curve = bid.size_curve(model, range(8), gaps, draws=50, random_seed=1)
+    for name in ("r2", "error"):
+        np.testing.assert_allclose(curve[f"held_out_{name}"], curve[name], rtol=1e-6, atol=1e-9)
+
+
+def test_missing_entries_of_columns_that_are_explained_do_not_count(planted, table, model):
     hidden = table.iloc[60:].copy()
     other = next(c for c in table if c not in planted.columns)
-    hidden.loc[hidden.index[:5], planted.columns[0]] = np.nan
     hidden.loc[hidden.index[5:9], other] = np.nan
     sets = {"planted": planted.columns}
-    with_gaps, without = (
-        bid.score_sets(model, sets, rows, by="column", random_seed=1)
-        for rows in (hidden, hidden.iloc[5:])
+    with_gaps, only, all_rows = (
+        bid.score_sets(model, sets, rows, by="column", best=False, random_seed=1).loc["planted"]
+        for rows in (hidden, hidden.drop(index=hidden.index[5:9]), table.iloc[60:])
     )
-    pd.testing.assert_frame_equal(with_gaps, without, rtol=1e-9)
-    only = bid.score_sets(model, sets, hidden.iloc[9:], by="column", random_seed=1)
-    np.testing.assert_allclose(
-        with_gaps.loc[("planted", other)], only.loc[("planted", other)], rtol=1e-9
+    np.testing.assert_allclose(with_gaps.loc[other], only.loc[other], rtol=1e-9)
+    pd.testing.assert_frame_equal(
+        with_gaps.drop(index=other), all_rows.drop(index=other), rtol=1e-9
     )
 
 
@@ -220,26 +233,6 @@ def test_forced_columns_are_in_every_best_set(table):
     forbidden = {"in": names[:1], "without": names[2:3], "with": names[:2]}
     probability = bid.score_sets(model, forbidden, random_seed=1)["probability"]
     assert probability["without"] == probability["with"] == 0 < probability["in"]
-
-
-@pytest.mark.filterwarnings("ignore:A has columns:UserWarning")
-@pytest.mark.parametrize("copies", [False, True])
-def test_the_best_set_of_each_size_is_that_of_all(copies):
-    A = bid.datasets.make_planted(rows=40, columns=6, rank=3, noise=0.5, seed=2).A
-    if copies:
-        A["copy"] = A["c01"] + 1e-3 * np.random.default_rng(0).normal(size=40)
-        A["twin"] = -A["c03"]
-    else:
-        A = A.assign(x=A["c00"] - A["c01"], y=np.random.default_rng(1).normal(size=40))
-    sets = SetsOfModel(bid.column_selection(A))
-    best = BestSets(sets)
-    for size in range(9):
-        values = [
-            sets.with_bounds(state) + sets.log_prior(state)
-            for columns in combinations(range(8), size)
-            for state in [np.isin(np.arange(8), columns).astype(np.int64)]
-        ]
-        assert best.of_size(size).value == pytest.approx(max(values), abs=1e-6)
 
 
 def test_the_closed_form_and_the_estimate_agree(planted, model):
@@ -271,31 +264,6 @@ def test_replacements_are_differences_of_evidences(planted, model):
     )
     error = np.hypot(found.standard_error, kept.standard_error)
     assert abs(cost.loc[one, other] - (found.value - kept.value)) < 4 * error + 0.02
-
-
-@pytest.mark.parametrize(
-    "options",
-    [{}, {"k": 3}, {"expected": 2}, {"include": ["c00"], "exclude": ["c02"]}],
-    ids=lambda options: ", ".join(options) or "uniform",
-)
-def test_the_prior_of_the_size_is_that_of_forward_draws(planted, options):
-    import pymc as pm
-
-    model = bid.column_selection(planted.A, **options)
-    drawn = pm.draw(model["r"], draws=4000, random_seed=1).sum(axis=1)
-    found = np.bincount(drawn, minlength=9) / 4000
-    prior = size_prior(model, "r")
-    # Nine frequencies, four cases.
-    assert (np.abs(found - prior) <= 4.5 * np.sqrt(prior * (1 - prior) / 4000) + 1e-12).all()
-
-
-def test_the_prior_of_the_size_with_odds_of_their_own():
-    odds = np.array([0.2, 0.7, 1.0, 0.5])
-    model = bid.gbt(np.random.default_rng(0).normal(size=(9, 4)), inclusion=odds)
-    expected = np.zeros(5)
-    for state in np.ndindex(2, 2, 2, 2):
-        expected[sum(state)] += np.prod(np.where(state, odds, 1 - odds))
-    np.testing.assert_allclose(size_prior(model, "r"), expected, atol=1e-12)
 
 
 @pytest.mark.filterwarnings("error")
