@@ -96,7 +96,7 @@ def test_replicas_are_as_before_where_an_interrupt_came_in_the_middle_of_a_move(
     replicas = step.ladder.replicas
     before = [values.copy() for values in replicas]
 
-    def advance(rng, turn, replicas, *arguments):
+    def advance(rng, turn, path):
         for values in (replicas.states, replicas.fresh, replicas.visits, replicas.rejections):
             values[:] = 7
         raise KeyboardInterrupt
