@@ -200,6 +200,8 @@ class SetsOfModel:
 
 def decomposition_in(model: Model, state: str | None) -> Decomposition:
     """Return the decomposition that has this state vector, or the only one."""
+    if not isinstance(model, Model):
+        raise TypeError(f"model must be a PyMC model, got {type(model).__name__}.")
     found = {
         decomposition.roles.state.name: decomposition
         for decomposition in find_decompositions(model)

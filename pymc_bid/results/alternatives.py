@@ -65,6 +65,8 @@ def size_curve(
     >>> curve["r2"].round(1).tolist()
     [-0.0, 0.4, 0.9]
     """
+    if not isinstance(sizes, Iterable):
+        raise TypeError(f"sizes must be a list of numbers of columns, got {sizes!r}.")
     sizes = sorted({read_whole_number(size, "sizes", least=0) for size in sizes})
     sets = SetsOfModel(model, state)
     scorer = Scorer(sets, draws, ci_prob, random_seed)

@@ -77,6 +77,10 @@ class Rows:
             raise TypeError(
                 "rows are for matrices decomposed by their own columns, without a pool."
             )
+        if len(np.shape(table)) != 2:
+            raise TypeError(
+                f"rows must be a table with the columns of the model, got {type(table).__name__}."
+            )
         selected, _, _ = select_columns(table, self.columns, "rows")
         values = floats_with_gaps(selected, "rows")
         if np.isinf(values).any() or not np.isfinite(values).any():

@@ -291,6 +291,13 @@ def test_wrong_use_has_a_message(model, table):
         bid.size_curve(model, [50])
     with pytest.raises(ValueError, match="rows lacks columns that the model has: c00"):
         bid.score_sets(model, {"mine": ["c01"]}, table.drop(columns="c00"))
+    for rows in ("all", table["c00"], 3):
+        with pytest.raises(TypeError, match="rows must be a table with the columns of the model"):
+            bid.score_sets(model, {"mine": ["c00"]}, rows)
+    with pytest.raises(TypeError, match="sizes must be a list of numbers of columns, got 3"):
+        bid.size_curve(model, 3)
+    with pytest.raises(TypeError, match="model must be a PyMC model, got DataFrame"):
+        bid.size_curve(table, [1])
     with pytest.raises(ValueError, match="ci_prob must be between 0 and 1"):
         bid.size_curve(model, [1], ci_prob=1.0)
     pool = bid.gbt(table.iloc[:, :3], pool=table.iloc[:, 3:])
