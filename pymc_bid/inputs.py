@@ -57,6 +57,7 @@ def read_matrix(data: Any, name: str, missing: str | None = None) -> Matrix:
     rows, columns = labels_of(data)
     require_unique(columns, name)
     if isinstance(data, np.ma.MaskedArray):
+        require_real_matrix(np.ma.getdata(data), name, columns)
         data = np.ma.filled(data.astype(np.float64), np.nan)
     array = np.asarray(numbers_of_table(data, name))
     require_real_matrix(array, name, columns)
@@ -70,7 +71,11 @@ def read_matrix(data: Any, name: str, missing: str | None = None) -> Matrix:
             raise ValueError(
                 f"No entry of column {empty[0]} of {name} is observed; drop the column."
             )
-        filling = np.nanmean(values, axis=0) if missing == "mask" else np.zeros(values.shape[1])
+        filling = np.zeros(values.shape[1])
+        if missing == "mask":
+            # Infinite entries of both signs are refused below.
+            with np.errstate(invalid="ignore"):
+                filling = np.nanmean(values, axis=0)
         np.copyto(values, filling, where=~observed)
         if missing == "zero":
             observed, has_zeros = None, True

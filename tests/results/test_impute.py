@@ -118,3 +118,16 @@ def test_masked_arrays_are_understood(holed):
 def test_wrong_use_has_a_message(data, missing, message):
     with pytest.raises(ValueError, match=message):
         bid.gbt(data, missing=missing)
+
+
+def test_masked_arrays_hold_real_numbers():
+    entries = np.ones((4, 3), dtype=complex)
+    with pytest.raises(TypeError, match="A must hold real numbers"):
+        bid.gbt(np.ma.array(entries, mask=False), missing="mask")
+
+
+def test_infinite_entries_of_both_signs_are_refused_next_to_gaps():
+    entries = np.random.default_rng(1).normal(size=(5, 3))
+    entries[0, 0], entries[1, 0], entries[2, 1] = np.inf, -np.inf, np.nan
+    with pytest.raises(ValueError, match="2 entries that are infinite"):
+        bid.gbt(entries, missing="mask")
