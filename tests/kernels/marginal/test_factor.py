@@ -112,6 +112,7 @@ def test_with_missing_entries(identity, noise):
     check_everywhere(masked_marginal(A, observed, identity, noise))
 
 
+@pytest.mark.filterwarnings("ignore:A has columns that are copies")
 @pytest.mark.parametrize("noise", ["common", "column"])
 def test_with_bounds_and_few_patterns(noise):
     A = small_matrix(16, COLUMNS)
