@@ -72,10 +72,13 @@ def find_combinations(matrix: Matrix, mean: Numbers, columns: NDArray[np.int64])
 
 
 def _centred(matrix: Matrix, mean: Numbers, columns: NDArray[np.int64]) -> Numbers:
-    """Return columns less their means; missing entries, which are filled with these, are 0."""
+    """Return columns less their means, by their largest entry, of which squares do not overflow.
+
+    Missing entries, which are filled with the means, are 0.
+    """
     # The first row of what compression makes of a matrix holds its means.
-    values = matrix.values[1:] if matrix.compressed else matrix.values - mean
-    return values[:, columns]
+    values = (matrix.values[1:] if matrix.compressed else matrix.values - mean)[:, columns]
+    return values / np.abs(values).max(axis=0)
 
 
 def _of_length_one(values: Numbers) -> Numbers:

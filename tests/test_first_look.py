@@ -206,3 +206,13 @@ def test_one_column_is_too_few(table, number):
 def test_two_rows_are_too_few():
     with pytest.raises(ValueError, match="A has 2 rows; it takes 3"):
         bid.column_selection(BASE.iloc[:2])
+
+
+def test_copies_with_gaps_are_found_in_any_unit():
+    table = 1e100 * pd.DataFrame(np.random.default_rng(0).normal(size=(40, 3)), columns=list("abc"))
+    table["d"] = 2 * table.a
+    table.loc[3, "d"] = np.nan
+    assert any(
+        "copies of each other" in said and "a, d" in said
+        for said in said_by(bid.column_selection, table)
+    )
