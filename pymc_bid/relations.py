@@ -78,7 +78,8 @@ def _centred(matrix: Matrix, mean: Numbers, columns: NDArray[np.int64]) -> Numbe
     """
     # The first row of what compression makes of a matrix holds its means.
     values = (matrix.values[1:] if matrix.compressed else matrix.values - mean)[:, columns]
-    return values / np.abs(values).max(axis=0)
+    # One row that was compressed has nothing but its mean.
+    return values / np.abs(values).max(axis=0, initial=np.finfo(np.float64).tiny)
 
 
 def _of_length_one(values: Numbers) -> Numbers:

@@ -216,3 +216,8 @@ def test_copies_with_gaps_are_found_in_any_unit():
         "copies of each other" in said and "a, d" in said
         for said in said_by(bid.column_selection, table)
     )
+
+
+def test_one_row_that_was_compressed_is_spoken_of():
+    said = said_by(bid.gbt, bid.compress(np.array([[1.0, 2.0, 4.0]])), identity=True)
+    assert any("1 rows" in words for words in said)
