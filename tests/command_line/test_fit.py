@@ -175,7 +175,7 @@ def test_no_color_means_none(run, monkeypatch):
     assert not re.search(r"\x1b\[[0-9;]*3[0-9]m", shown(run.outcome))
 
 
-@pytest.mark.skipif(os.name == "nt", reason="Windows has no such pipes")
+@pytest.mark.skipif(os.name == "nt", reason="Windows has another error for it")
 def test_a_reader_who_leaves_is_no_error(run, monkeypatch, tmp_path):
     reading, writing = os.pipe()
     os.close(reading)

@@ -104,7 +104,7 @@ def test_what_was_found_is_printed_though_it_can_not_be_written(run, full_disk, 
     assert left == interrupts.written and not any(path.suffix == ".part" for path in left)
 
 
-@pytest.mark.skipif(os.name == "nt", reason="Windows has no such pipes")
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no os.mkfifo")
 def test_a_pipe_is_written_to_where_it_is(tmp_path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)

@@ -49,7 +49,7 @@ def sealed(tmp_path):
     }
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a user's caches are elsewhere")
+@pytest.mark.skipif(sys.platform != "linux", reason="closes the folders of Linux's caches")
 @pytest.mark.parametrize("where", ["temporary folder", "nowhere"])
 def test_without_a_writable_cache_kernels_run_and_one_line_says_so(sealed, where):
     done = subprocess.run(

@@ -83,7 +83,7 @@ def test_draws_go_to_netcdf(in_memory, tmp_path):
             np.testing.assert_array_equal(read[name].values, values.values)
 
 
-@pytest.mark.skipif(os.name == "nt", reason="Windows has handles")
+@pytest.mark.skipif(os.name == "nt", reason="psutil counts no descriptors there")
 def test_no_thread_file_or_process_is_left_behind(tmp_path):
     process = psutil.Process()
 
