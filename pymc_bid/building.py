@@ -58,16 +58,14 @@ def build_model(
 
     A `raw` table comes as it is: constant columns are left out, and the others may be standardised.
     """
-    identity, standardize = (
-        read_switch(identity, "identity"),
-        read_switch(standardize, "standardize"),
-    )
+    identity = read_switch(identity, "identity")
+    standardize = read_switch(standardize, "standardize")
     target = read_matrix(A, "A", "mask" if standardize and missing == "zero" else missing)
     include, exclude = list_columns(include, "include"), list_columns(exclude, "exclude")
-    if not identity:
-        _refuse_without_effect(numbers)
     if identity:
         _report(target, exclude, raw, None if standardize else numbers)
+    else:
+        _refuse_without_effect(numbers)
     known_data: dict[str, tuple] = {}
     if raw:
         target, constants = without_constants(target, "A")
